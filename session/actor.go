@@ -19,10 +19,10 @@ type sessionActor struct {
 	// At most one of these is set; between two epochs neither is.
 	epoch  *epoch // the present one
 	before *epoch // of the incarnation before; it has ended, and is not known to be gone
-	// Of epoch, as the clients have been told.
-	begun   bool
-	began   machine.EpochBegan
-	up      bool
+	// What the clients have been told of epoch.
+	begun   bool               // it has begun...
+	began   machine.EpochBegan // ...with this event
+	up      bool               // there is a connection
 	trusted bool
 	// Tries to begin.
 	opened time.Time // when the last epoch was opened
@@ -131,7 +131,6 @@ func (a *sessionActor) Stopping(cause error) {
 	}
 }
 
-// open begins an epoch.
 func (a *sessionActor) open() {
 	g := a.s.state.lock()
 	if g.closing {
@@ -139,13 +138,16 @@ func (a *sessionActor) open() {
 		return
 	}
 	g.epochs++
-	slow, seen := g.cur != nil && g.cur.conn != nil && g.cur.conn.Slow(), int64(0)
 	e := newEpoch(a.s, g.epochs)
-	if g.cur != nil {
-		e.before = g.cur.unconfirmed()
-	}
-	if g.cur != nil && g.cur.conn != nil && !errors.Is(g.cur.cause, ErrDataLoss) {
-		seen = g.cur.conn.LastZxid()
+	slow, seen := false, int64(0)
+	if last := g.cur; last != nil {
+		e.before = last.unconfirmed()
+		if last.conn != nil {
+			slow = last.conn.Slow()
+			if !errors.Is(last.cause, ErrDataLoss) {
+				seen = last.conn.LastZxid()
+			}
+		}
 	}
 	g.cur = e
 	g.changed()
@@ -198,7 +200,7 @@ func (a *sessionActor) syncFirst(try int) {
 		if try > 0 {
 			a.s.sender.pause(a.s.tasks.life, backoff(try))
 		}
-		a.s.file.note(e)
+		a.s.file.save(e)
 		if before != nil {
 			a.s.ref.Tell(synced{e, round, e.confirm(before)})
 			return
@@ -285,7 +287,6 @@ func (a *sessionActor) onTrusted(now bool) {
 	}
 }
 
-// onEnded goes over to the next epoch.
 func (a *sessionActor) onEnded(cause error) {
 	e := a.epoch
 	a.epoch = nil

@@ -23,7 +23,7 @@ import (
 // from a goroutine of the session; done must not block. If the session is closed already, done is
 // called before the request returns. Paths are the session's, without the namespace. The loss of a
 // connection is no error: reads are asked again after the reconnection, writes whose answer was
-// lost are resolved by looking. The errors that remain are definite: what the server says,
+// lost are resolved by reading. The errors that remain are definite: what the server says,
 // [ErrExpired] when the epoch is over, [ErrClosed], [ErrTooLarge].
 type client struct {
 	// Constant.
@@ -39,7 +39,7 @@ type client struct {
 	told    uint64 // the epoch whose beginning, and not yet its end, was delivered; 0: none
 	down    bool   // the latest event of the connection was machine.Suspended
 
-	repeats atomic.Int32 // how many creations in a row repeat one (see [ephemeral.repeats]), the first included; 0 after a deletion by the client
+	repeats atomic.Int32 // creations in a row that repeat one (see [ephemeral.repeats]), the first included; 0 after a deletion by the client
 	// Guarded by the session's mutex.
 	ephemerals map[*ephemeral]struct{} // the client's znodes in the record
 	last       *ephemeral              // the latest that repeats counts; nil only if repeats is 0
@@ -72,7 +72,7 @@ func (t *client) Leave() {
 // same. It is called before the first hold.
 func (t *client) UntilExpiry() { t.lasting = true }
 
-// undertake writes a transaction down as one that is under way; over ends that.
+// undertake counts a transaction among those that are under way; over ends that.
 func (t *client) undertake() (over func()) {
 	l := new(notify.Latch)
 	t.writing.Lock()
@@ -86,7 +86,7 @@ func (t *client) undertake() (over func()) {
 	}
 }
 
-// underway are the transactions that are under way now.
+// underway are the transactions that are under way now: see [client.Recover].
 func (t *client) underway() []*notify.Latch {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -215,7 +215,6 @@ func (t *client) endEpoch(cause error, gone bool) {
 	t.deliver(n)
 }
 
-// endSession tells of the end of the epoch, and of the session.
 func (t *client) endSession(cause error, gone bool) {
 	t.endEpoch(cause, gone)
 	t.telling.Lock()

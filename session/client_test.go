@@ -1,4 +1,4 @@
-// What a client is told, joins, reads, looks at and watches.
+// What a client is told, and what it joins, reads and watches. Helpers: client in helper_test.go.
 
 package session_test
 

@@ -21,7 +21,7 @@ type lifetime struct {
 	gone   notify.Latch // everything is torn down
 
 	unconfirmed error       // the ZooKeeper session was left to expire; set before gone
-	unheard     atomic.Bool // a caller of Close does not wait for that: it is logged
+	unheard     atomic.Bool // a caller of Close has left before that was known: it is logged
 }
 
 // closedErr is why nothing can be asked any more. A session that failed for good is closed too, and
@@ -56,7 +56,7 @@ func (s *Session) Close(ctx context.Context) error {
 	if s.lifetime.gone.Closed() {
 		return nil
 	}
-	e := s.waits(ctx)
+	e := s.warnOfWait(ctx)
 	s.finish(ErrClosed, false)
 	select {
 	case <-s.lifetime.gone.C():
@@ -83,10 +83,10 @@ func (s *Session) CloseWithin(d time.Duration) error {
 	return s.Close(ctx)
 }
 
-// waits logs at once that the close of the ZooKeeper session has to wait for a connection, and for
-// how long at most, if that is long; ctx is the caller's. It returns the epoch, or nil if there is
-// no such wait.
-func (s *Session) waits(ctx context.Context) *epoch {
+// warnOfWait logs at once that the close of the ZooKeeper session has to wait for a connection, and
+// for how long at most, if that is long; ctx is the caller's. It returns the epoch, or nil if there
+// is no such wait.
+func (s *Session) warnOfWait(ctx context.Context) *epoch {
 	g := s.state.lock()
 	e, down := g.cur, g.outage(nil)
 	none := down == nil || e.sessionID == 0 || errors.Is(down, ErrAuthRequired) // nothing is awaited

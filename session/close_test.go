@@ -1,4 +1,4 @@
-// Close: what it waits for and for how long, and what is left behind.
+// Close: what it waits for and for how long, and what is left behind. Helpers: helper_test.go.
 
 package session_test
 
@@ -24,7 +24,7 @@ func TestB71_CloseLeavesNothing(t *testing.T) {
 	each(t, map[string]func(w *harness, s *session.Session){
 		"never connected":     func(*harness, *session.Session) {},
 		"connecting":          func(w *harness, s *session.Session) { _ = w.client(s) },
-		"nobody there":        func(w *harness, s *session.Session) { w.srv.Kill(0); _ = w.client(s); time.Sleep(time.Minute) },
+		"no server there":     func(w *harness, s *session.Session) { w.srv.Kill(0); _ = w.client(s); time.Sleep(time.Minute) },
 		"connected":           func(w *harness, s *session.Session) { require.NoError(w, s.Connect(w.ctx)) },
 		"everything going on": everythingGoingOn,
 		"while it is down": func(w *harness, s *session.Session) {
@@ -142,7 +142,7 @@ func TestACloseThatIsGivenUpFindsAConnectionOrEnds(t *testing.T) {
 		require.ErrorContains(w, err, "left to expire")
 		require.LessOrEqual(w, time.Since(begun), s.Status().Timeout)
 		require.NoError(w, s.Close(w.ctx), "that was it")
-		require.Contains(w, log.String(), "could not be closed", "nobody may have waited")
+		require.Contains(w, log.String(), "could not be closed", "a caller may not have waited")
 	})
 }
 
@@ -193,7 +193,7 @@ func TestCloseWaitsNoLongerThanTheZooKeeperSessionLives(t *testing.T) {
 		require.ErrorContains(w, err, "10s")
 		require.LessOrEqual(w, time.Since(begun), c.most)
 		time.Sleep(2*time.Second + time.Millisecond) // sessions end at ticks
-		require.False(w, w.stands(path), "it ends as late as that")
+		require.False(w, w.serverHas(path), "it ends as late as that")
 		heal()
 	})
 }
@@ -222,7 +222,7 @@ func TestCloseCountsFromTheLossOfTheLastConnection(t *testing.T) {
 		heal := host.Partition()
 		time.AfterFunc(timeout/2, heal)
 		require.NoError(w, s.CloseWithin(time.Minute))
-		require.False(w, w.stands(path))
+		require.False(w, w.serverHas(path))
 		require.Empty(w, w.srv.Sessions())
 	})
 }

@@ -1,5 +1,5 @@
-// These tests show that New checks its arguments and does no I/O, that a session connects by
-// itself, that its operations wait with their context, and that a closed one answers at once.
+// New does no I/O, a session connects by itself, its operations wait with their context, and a
+// closed one answers at once; what is said while there is no connection. Helpers: helper_test.go.
 
 package session_test
 
@@ -109,7 +109,7 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 		err     error
 	}
 	each(t, map[string]row{
-		"nobody there":            {func(w *harness) { w.srv.Kill(0) }, context.DeadlineExceeded},
+		"no server is there":      {func(w *harness) { w.srv.Kill(0) }, context.DeadlineExceeded},
 		"a credential is refused": {(*harness).refuseCredentials, session.ErrAuthFailed},
 	}, func(w *harness, r row) {
 		r.trouble(w)

@@ -78,23 +78,23 @@ func TTL(d time.Duration) CreateOption { return func(c *creation) { c.ttl, c.has
 func Parents() CreateOption { return func(c *creation) { c.parents = true } }
 
 // Protected puts a random GUID in front of the name ("_c_<guid>-name", as Curator does), so that a
-// create whose answer was lost is found again. Such a create is never of unknown outcome, and one
-// that was given up leaves nothing behind while the session can reach ZooKeeper. Not for a znode on
-// the path of a recipe: a contender of the same session may take it for a leftover, and delete it.
+// create whose answer was lost is found again: its outcome is known, unless the session ends before
+// that, or the parent may not be listed. One that was given up leaves nothing behind while the
+// session can reach ZooKeeper. Not for a znode on the path of a recipe: a contender of the same
+// session may take it for a leftover, and delete it.
 func Protected() CreateOption { return func(c *creation) { c.protected = true } }
 
 // NodeACL replaces the session's ACL for this znode.
 func NodeACL(acl ...ACL) CreateOption { return func(c *creation) { c.acl = convert[jute.ACL](acl) } }
 
-// creation is what the options of a create come to.
+// creation is what the options of a create come to: see [CreateOption] for those that go together.
 type creation struct {
-	ephemeral, sequential, container, parents, protected bool
+	ephemeral, sequential, container, hasTTL bool
+	parents, protected                       bool
 
-	ttl    time.Duration
-	hasTTL bool
-	acl    []jute.ACL // nil: none is given
-
-	mode int32
+	ttl  time.Duration
+	acl  []jute.ACL // nil: none is given
+	mode int32      // the flags of the request: see kind
 }
 
 func newCreation(opts []CreateOption) (creation, error) {
@@ -140,7 +140,6 @@ func (c *creation) kind() int32 {
 	return jute.FlagPersistent
 }
 
-// size is that of the request for a znode at an absolute path.
 func (c *creation) size(path string, data []byte) int {
 	if c.protected {
 		path += znode.Protect(znode.NewGUID(), "")
@@ -148,7 +147,8 @@ func (c *creation) size(path string, data []byte) int {
 	return zkconn.Size(zkconn.NewCreate(path, data, c.mode, c.ttl, c.acl))
 }
 
-// create tries once, and again if what was missing above could be made, unless that vanishes.
+// create creates a znode. If its parent is missing, it makes what is missing above, without Parents
+// only the namespace's own znode, and tries again: twice at most, since that may be gone again.
 func (c *creation) create(conn *zkconn.Conn, space *namespace, path string, data []byte) (string, error) {
 	for try := 1; ; try++ {
 		made, err := conn.Create(path, data, c.mode, c.ttl, c.acl)
@@ -177,9 +177,9 @@ type protectedCreate struct {
 	create func(c *zkconn.Conn) (path string, stat zkconn.Stat, err error)           // tries once
 	search func(c *zkconn.Conn, p *proof) (path string, stat zkconn.Stat, err error) // "" if it is not there
 
-	lost  bool   // the answer was, so that it may exist
-	gone  losses // of the create
-	proof proof  // that what is looked for, if it was created, can be seen
+	lost  bool   // the last answer was lost, so that the znode may exist
+	gone  losses // of connections, at the create
+	proof proof  // that the server would show the znode, if it was created
 }
 
 // find looks for the znode after the answer was lost. "": it is not there, and may be created.
@@ -188,14 +188,13 @@ func (p *protectedCreate) find(c *zkconn.Conn) (path string, stat zkconn.Stat, e
 		return "", zkconn.Stat{}, err
 	}
 	p.lost = false
-	if path == "" && p.gone.tooMany() { // it is not there, and others are answered
+	if path == "" && p.gone.tooMany() { // it is not created again: servers hang up at it
 		err = p.gone.verdict(c)
-		p.lost = !definite(err)
+		p.lost = !definite(err) // then the connection went, and find is called again
 	}
 	return path, stat, err
 }
 
-// try creates the znode, once.
 func (p *protectedCreate) try(c *zkconn.Conn) (path string, stat zkconn.Stat, err error) {
 	p.proof = proof{}
 	path, err = once(&p.gone, c, func(c *zkconn.Conn) (path string, err error) {
@@ -245,9 +244,9 @@ func findOwn(c *zkconn.Conn, p *proof, parent, head string, ephemeral bool) (str
 }
 
 // createProtected creates a znode of the application under a name with a GUID, and returns its
-// path. The caller may leave; what it then has no use for is deleted.
+// path. If the caller leaves before that, the znode is deleted.
 func (z *znodes) createProtected(ctx context.Context, at string, data []byte, spec *creation) (string, error) {
-	var decided atomic.Bool // by the first of two: the caller that leaves, or the task with the answer
+	var decided atomic.Bool // set by the first: the caller that leaves, or the task that has the answer
 	var made string
 	var err error
 	var answered notify.Latch
@@ -299,14 +298,14 @@ func (z *znodes) createForCertain(ctx context.Context, at string, data []byte, s
 		if ref, err = z.sender.conn(waiting, nil, ref); err != nil {
 			return "", ref.epoch, unlessLost(p.lost, z.sender.unlessClosed(err))
 		}
-		if ref.epoch != in { // the proof held on the connections of the epoch before
+		if ref.epoch != in { // a proof holds in its epoch
 			p.proof, in = proof{}, ref.epoch
 		}
 		path = ""
 		switch {
 		case p.lost:
 			path, _, err = p.find(in.conn)
-		case p.gone.tooMany(): // at what goes ahead of it
+		case p.gone.tooMany(): // at the create of its parents
 			err = p.gone.verdict(in.conn)
 		}
 		if err == nil && path == "" {
@@ -316,7 +315,7 @@ func (z *znodes) createForCertain(ctx context.Context, at string, data []byte, s
 			}
 		}
 		switch {
-		case p.lost && errors.Is(err, zkconn.ErrThrottled):
+		case p.lost && errors.Is(err, zkconn.ErrThrottled): // the search was refused, which says nothing of the create
 			z.sender.pause(z.sender.tasks.life, backoff(try))
 			ref = connRef{}
 		case err == nil || definite(err):
@@ -327,8 +326,8 @@ func (z *znodes) createForCertain(ctx context.Context, at string, data []byte, s
 	}
 }
 
-// unlessLost is an error that is about a create, unless that one's answer was lost: then it is
-// about the look for it.
+// unlessLost is the error of a create. If the answer to that was lost, the error is about the
+// search for the znode, so that the outcome is unknown.
 func unlessLost(lost bool, err error) error {
 	if lost {
 		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)

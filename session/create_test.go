@@ -1,5 +1,5 @@
-// Creates whose answer is lost are resolved by looking: protected ones and contenders, in every
-// form.
+// Creates whose answer is lost are resolved by looking for the znode: protected ones and
+// contenders, in every form. Helpers: helper_test.go.
 
 package session_test
 
@@ -84,10 +84,8 @@ func TestEachKnowsWhatItHasAlone(t *testing.T) {
 		require.NoError(w, s.Delete(w.ctx, "/controller", -1))
 		w.cutOnce(zktest.CutAfter, creates)
 		require.NoError(w, b.join(w, 1, j).Err, "found, though the record still has the one before")
-		standing := a.standing(w)
-		require.Empty(w, standing)
-		standing = b.standing(w)
-		require.Equal(w, []string{"/controller"}, standing)
+		require.Empty(w, a.standing(w))
+		require.Equal(w, []string{"/controller"}, b.standing(w))
 		a.Leave()
 		synctest.Wait()
 		require.Equal(w, []string{"/controller"}, w.ephemerals(id(s)))
@@ -214,8 +212,7 @@ func TestB02_AFoundZnodeOfAnotherSessionIsNotOnesOwn(t *testing.T) {
 		require.NoError(w, err)
 		require.True(w, exists)
 		require.Equal(w, id(s), stat.EphemeralOwner)
-		names := w.children(s, "/box")
-		require.Len(w, names, 1)
+		require.Len(w, w.children(s, "/box"), 1)
 	})
 }
 
@@ -242,8 +239,7 @@ func TestB03_AProtectedCreateThatIsGivenUpLeavesNothing(t *testing.T) {
 		ctx := w.within(time.Millisecond)
 		require.ErrorIs(w, errOf(s.Create(ctx, "/p-", nil, append(opts, session.Protected())...)), context.DeadlineExceeded)
 		time.Sleep(10 * time.Second)
-		names := w.children(other, "/")
-		require.NotContains(w, strings.Join(names, " "), "p-")
+		require.NotContains(w, strings.Join(w.children(other, "/"), " "), "p-")
 		require.EqualValues(w, 1, s.Status().Epoch)
 	})
 }
@@ -270,8 +266,7 @@ func TestAPersistentZnodeThatIsGivenUpGoesInTheNextEpoch(t *testing.T) {
 		require.ErrorIs(w, errOf(s.Create(ctx, "/p-", nil, session.Protected())), context.Canceled)
 		time.Sleep(10 * time.Second)
 		require.EqualValues(w, 2, s.Status().Epoch, "it ended with the deletion")
-		names := w.children(other, "/")
-		require.NotContains(w, strings.Join(names, " "), "p-")
+		require.NotContains(w, strings.Join(w.children(other, "/"), " "), "p-")
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
+// read is the answer to a read, as readAt passes it on.
 type read[T any] struct {
 	value  T
 	stat   zkconn.Stat
@@ -34,7 +35,7 @@ func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
 	return r.value, Stat(r.stat), s.space.failed("get", path, err)
 }
 
-// Exists looks whether a znode exists. That it does not is no error, and needs no permission. Other
+// Exists tells whether a znode exists. That it does not is no error, and needs no permission. Other
 // errors are those of [Session.Get].
 func (s *Session) Exists(ctx context.Context, path string) (Stat, bool, error) {
 	r, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (r read[struct{}], err error) {

@@ -68,7 +68,7 @@
 // that is confirmed, which takes a connection, a new epoch begins. Too many panics end the session,
 // with the cause in [Session.Err]. A panic in the dialer or in its connections costs a connection;
 // one in the application's log handler costs what was to be logged. A panic in the actor of a
-// shared watch makes it look again; too many close the channels of its readers.
+// shared watch makes it read again; too many close the channels of its readers.
 //
 // # Which file for which task
 //

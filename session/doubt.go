@@ -58,14 +58,17 @@ func (z *znodes) owned(n *ephemeral) (bool, error) {
 	}
 	g = z.sender.state.lock()
 	defer g.unlock()
-	same := bytes.Equal(s.data, n.data)
-	if s.unread {
+	same := true
+	switch {
+	case s.unread:
 		same = g.record.byPath[n.path] == n
+	case n.doubtful:
+		same = bytes.Equal(s.data, n.data)
 	}
-	same = same || !n.doubtful && !s.unread
-	if s.exists && s.stat.EphemeralOwner == n.epoch.sessionID && n.sent.covers(s.stat.Czxid) && same {
+	mine := s.exists && s.stat.EphemeralOwner == n.epoch.sessionID && n.sent.covers(s.stat.Czxid)
+	if mine && same {
 		if o := g.record.byPath[path]; n.doubtful && o != nil && o != n && g.record.created(n, path) {
-			g.record.strike(o) // it was there before
+			g.record.strike(o) // n has taken its place
 		}
 		n.doubtful, n.suspect, n.czxid = false, false, s.stat.Czxid
 		return true, nil
@@ -193,12 +196,12 @@ func (t *client) Recover(number uint64, done func(left []string, err error)) {
 // findUnnamed looks for a contender without a GUID in its name, after the answer to its create was
 // lost: among the session's own znodes, by its data. Those of the record are other contenders, of
 // this process too.
-func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, zkconn.Stat, error) {
-	known := g.z.recorded() // before the listing: a znode that is deleted meanwhile may still be in it
+func (a *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, zkconn.Stat, error) {
+	known := a.z.recorded() // before the listing, in which a znode that is deleted meanwhile may still be
 	if err := p.ask(conn); err != nil {
 		return "", zkconn.Stat{}, err
 	}
-	n, parent := g.node, g.z.space.path(g.join.Parent)
+	n, parent := a.node, a.z.space.path(a.join.Parent)
 	names := []string{n.head}
 	if n.form != znode.Alone {
 		var err error
@@ -208,7 +211,7 @@ func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, zkconn.Stat,
 	}
 	for _, name := range names {
 		path := znode.Join(parent, name)
-		czxid, other := known[g.z.space.relative(path)]
+		czxid, other := known[a.z.space.relative(path)]
 		if !n.form.Fits(n.head, name) || other && n.form != znode.Alone {
 			continue
 		}
@@ -216,7 +219,7 @@ func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, zkconn.Stat,
 		if err != nil {
 			return "", zkconn.Stat{}, err
 		}
-		if mine && !(other && isIt(czxid, stat)) && g.z.reserve(n, path, stat) {
+		if mine && !(other && isIt(czxid, stat)) && a.z.reserve(n, path, stat) {
 			return path, stat, nil
 		}
 	}

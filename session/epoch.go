@@ -11,8 +11,8 @@ import (
 )
 
 // epoch is one ZooKeeper session, from the opening of its connection on. Its fields are guarded by
-// the session's mutex, but for the first ones. It is begun, ended and gone in this order; one that
-// never begins ends too.
+// the session's mutex, but for the first ones. Its states come in this order: begun, which is left
+// out if it ends before, ended, gone.
 type epoch struct {
 	// Constant once it has begun.
 	session   *Session
@@ -26,15 +26,15 @@ type epoch struct {
 	server  string    // "" if there is none
 	address string    // likewise
 	lost    time.Time // when the last one was lost; zero: there is one, or was none
-	ups     uint64    // how many there have been
-	proving uint64    // on which of them a quorum was asked for a proof that has not come; 0: on none
+	ups     uint64    // how many there have been: their numbers
+	proving uint64    // the number of the one on which a quorum was asked for a proof that has not come; 0: none
 	// Its states.
-	before *epoch       // said to have expired, and not known to be gone: this one begins when it is
+	before *epoch       // the one before, if it is said to have expired and not known to be gone: then this one waits for that
 	begun  bool         // authenticated, and the first sync is answered: requests may go
 	ended  bool         // no request is made in it any more
 	cause  error        // why it has ended
-	left   []string     // if it is said to have expired: see record.evidence
-	gone   notify.Latch // ZooKeeper has said that its session has ended, and with it every ephemeral znode; or there was none
+	left   []string     // znodes of one that is said to have expired: see record.evidence, confirm
+	gone   notify.Latch // ZooKeeper has ended its session, and with it every ephemeral znode; or there was none
 }
 
 func newEpoch(s *Session, number uint64) *epoch {
@@ -43,7 +43,7 @@ func newEpoch(s *Session, number uint64) *epoch {
 	return e
 }
 
-// connect begins to connect. slow: servers were slow to answer. seen: the last transaction seen.
+// connect begins to connect. slow and seen are those of [zkconn.Config].
 func (e *epoch) connect(slow bool, seen int64) (*zkconn.Conn, error) {
 	s := e.session
 	return zkconn.Open(zkconn.Config{
@@ -91,6 +91,7 @@ func (e *epoch) present(do func(k *keeper)) {
 	}
 }
 
+// connected takes in that there is a connection. spoilt: the margin leaves nothing of trust.
 func (e *epoch) connected(ev zkconn.Up) (spoilt bool, margin time.Duration) {
 	s := e.session
 	g := s.state.lock()
@@ -151,7 +152,8 @@ func (e *epoch) endGuarded(cause, holds error) (first bool) {
 	if e.ended {
 		return false
 	}
-	e.ended, e.up, e.server, e.address, e.cause = true, false, "", "", cause
+	e.ended, e.cause = true, cause
+	e.up, e.server, e.address = false, "", ""
 	e.lost = cmp.Or(e.lost, time.Now()) // the end of the ZooKeeper session is awaited from then on
 	g.cause = cause
 	if errors.Is(cause, ErrExpired) {
@@ -201,13 +203,13 @@ func (e *epoch) atStake() (left time.Duration, some bool) {
 // deposed: by its own clock it has, and the others keep it, with every znode, until it expires
 // there. So the next epoch confirms it with a quorum, before it begins.
 
-// enough is how many znodes that exist for certain confirm reads. One would do, since they end with
-// their session alone, but another client might delete it.
+// enough is how many znodes that exist for certain are read by confirm. One would do, since they
+// end with their session alone, but another client might delete it.
 const enough = 3
 
-// saidOver records that a server has said that the ZooKeeper session of an ended epoch has ended
-// too: that it has expired, or was closed. If it is said to have expired, and something was left in
-// it, it is not known to be gone before a quorum has confirmed that.
+// saidOver records that a server has said that the ZooKeeper session of an ended epoch has expired,
+// or was closed. The epoch is gone then, unless the session is said to have expired and had znodes,
+// or may have had (left is not nil): then a quorum has to confirm it.
 func (e *epoch) saidOver() {
 	if e.left == nil {
 		e.gone.Close()
@@ -251,9 +253,9 @@ func (e *epoch) confirm(before *epoch) error {
 	for _, path := range before.left {
 		stat, exists, err := e.conn.Exists(path, false)
 		switch {
-		case err == nil && exists && stat.EphemeralOwner == before.sessionID: // names come again
+		case err == nil && exists && stat.EphemeralOwner == before.sessionID: // not another's of the same name
 			return errAlive
-		case err != nil && (!longAgo || !definite(err) || errors.Is(err, zkconn.ErrThrottled)):
+		case err != nil && (!longAgo || !definite(err) || errors.Is(err, zkconn.ErrThrottled)): // else it may not be read, ever
 			return err
 		}
 	}

@@ -1,5 +1,5 @@
 // How epochs begin and end, what clients are told of that and in which order, and that no order of
-// losses leaves a session stuck.
+// losses leaves a session stuck. Helpers: helper_test.go.
 
 package session_test
 
@@ -19,9 +19,9 @@ import (
 
 func TestExpiryBeginsTheNextEpoch(t *testing.T) {
 	each(t, map[string]func(w *harness, id int64){
-		"said so":                func(w *harness, id int64) { w.srv.Expire(id) },
-		"another id, not a word": func(w *harness, id int64) { w.srv.ExpireSilently(id) },
-		"the server lost its mind": func(w *harness, _ int64) {
+		"told by the server":              func(w *harness, id int64) { w.srv.Expire(id) },
+		"another session, without a word": func(w *harness, id int64) { w.srv.ExpireSilently(id) },
+		"the server has lost all sessions": func(w *harness, _ int64) {
 			w.srv.Kill(0)
 			w.srv.LoseSessions()
 			require.NoError(w, w.srv.Restart(0))
@@ -57,7 +57,7 @@ func TestExpiryBeginsTheNextEpoch(t *testing.T) {
 	})
 }
 
-// An epoch begins with its credentials, then a sync, and only then with what anybody wants of it.
+// An epoch begins with its credentials, then a sync, and only then with the requests of its users.
 func TestAnEpochBeginsWithAuthAndSync(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		var log journal
@@ -83,27 +83,25 @@ func TestAnEpochBeginsWithAuthAndSync(t *testing.T) {
 	})
 }
 
-// A refused credential ends the session for good, and its ZooKeeper session with it, for the
-// closing of which no server asks for credentials: what it has standing goes at once, so that
-// others take over. It says nothing of the ZooKeeper session: a client that holds something loses
-// it with this session, and not because ZooKeeper has said that its own is over.
+// A refused credential ends the session for good. The ZooKeeper session is closed over the next
+// connection, on which no credential is presented. So its znodes go at once, and others take over.
+// The hold ends before that, with ErrClosed, since the Session has ended; not with ErrExpired,
+// since no server has said that the ZooKeeper session is over.
 func TestARefusedCredentialEndsTheSession(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, other := w.open(session.WithAuth("digest", []byte("a:secret"))), w.open()
 		t := w.client(s)
 		h := t.hold(w, 1, "/queue")
-		gone := other.WatchData(w.ctx, h.Path())
-		require.True(w, newest(w, gone).Exists)
+		states := other.WatchData(w.ctx, h.Path())
+		require.True(w, newest(w, states).Exists)
 		w.refuseCredentials()
 		w.srv.Disconnect(id(s))
 		<-h.Done()
-		require.True(w, w.stands(h.Path()))
-		for _, is := range []error{session.ErrLost, session.ErrClosed, session.ErrAuthFailed} {
-			require.ErrorIs(w, h.Err(), is)
-		}
+		require.True(w, w.serverHas(h.Path()))
+		isAll(w, h.Err(), session.ErrLost, session.ErrClosed, session.ErrAuthFailed)
 		require.NotErrorIs(w, h.Err(), session.ErrExpired)
 		begun := time.Now()
-		require.False(w, (<-gone).Exists)
+		require.False(w, (<-states).Exists)
 		require.Less(w, time.Since(begun), time.Second)
 		<-s.Done()
 		require.ErrorIs(w, s.Err(), session.ErrAuthFailed)
@@ -127,7 +125,7 @@ func TestBarrenEpochsArePaced(t *testing.T) {
 			return zktest.Pass
 		})
 		require.ErrorIs(w, s.Connect(w.within(time.Minute)), context.DeadlineExceeded)
-		require.Less(w, s.Status().Epoch, uint64(60))
+		require.Less(w, s.Status().Epoch, uint64(60)) // the pauses grow to five seconds
 		require.Greater(w, s.Status().Epoch, uint64(5))
 	})
 }
@@ -165,15 +163,15 @@ func TestB70_NeverStuck(t *testing.T) {
 			_ = t.hold(w, epoch, "/queue")
 			t.StandBy(epoch, true)
 			heal := w.srv.Partition(id(s))
-			// From well before the server ends the session to well after, around the end of trust
-			// and of the connection too.
+			// At most 17.7 s: trust ends after half of the timeout of 12 s, the connection is given
+			// up after two thirds, and the server ends the session after all of it.
 			time.Sleep(time.Duration(i) * 300 * time.Millisecond)
 			heal()
 			require.NoError(w, s.Sync(w.ctx, "/"))
 			w.pass(timeout)
 			st := s.Status()
 			require.Equal(w, session.Connected, st.State, "cut for %d × 300 ms", i)
-			require.True(w, st.TrustedUntil.After(time.Now()) || session.RecordLen(s) == 0)
+			require.True(w, st.TrustedUntil.After(time.Now()) || session.RecordLen(s) == 0, "nothing is held in a new epoch")
 			for _, path := range t.Leftovers() {
 				t.remove(w, st.Epoch, path)
 			}
@@ -205,13 +203,8 @@ func TestWhatComesOverAConnectionIsToldBehindIt(t *testing.T) {
 	})
 }
 
-// refuseCredentials lets the server refuse every credential from now on.
-func (w *harness) refuseCredentials() {
-	w.meets(zktest.Fail(-115), func(r *zktest.Request) bool { return r.Op == zktest.OpSetAuth })
-}
-
-// A client is told why the session ended, also if the actors were stopped while it was being
-// closed.
+// A client is told why the session ended, also if the actors are stopped while it is being closed:
+// here by the end of its hold.
 func TestAClientIsToldWhyTheSessionEnded(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		system := actors.New()

@@ -26,19 +26,19 @@ type epochWatches struct {
 
 	// Answers and events of a connection are not passed on before the clients know of the
 	// connection: the session's actor tells them.
-	heard int    // changes of the connection, and the beginning of the epoch
+	heard int    // counts changes of the connection, and the beginning of the epoch
 	told  int    // how many of these the clients were told of
 	up    bool   // as they were told
-	ups   uint64 // the connections that there have been
+	ups   uint64 // counts the connections that there have been
 }
 
 // outgoing is an answer or an event on its way to a client.
 type outgoing struct {
-	behind int // so many changes of the connection
-	read   *watchRead
-	answer func()  // of the read
-	to     *client // of the event; nil: it is an answer
-	event  watches.Event
+	behind int           // it is passed on when so many changes of the connection were told
+	read   *watchRead    // of an answer
+	answer func()        // passes it on
+	to     *client       // of an event; nil: it is an answer
+	event  watches.Event // of to
 }
 
 func newEpochWatches(e *epoch) *epochWatches {
@@ -88,8 +88,9 @@ func (w *epochWatches) next() (out outgoing, some bool) {
 		return outgoing{}, false
 	}
 	out = w.outbox[0]
-	if w.outbox = w.outbox[1:]; len(w.outbox) == 0 {
-		w.outbox = nil
+	w.outbox = w.outbox[1:]
+	if len(w.outbox) == 0 {
+		w.outbox = nil // which frees its memory
 	}
 	return out, true
 }
@@ -127,7 +128,6 @@ func (w *epochWatches) done(r *watchRead, try *watches.Read, answer func(), arme
 	})
 }
 
-// fire takes an event of the connection.
 func (w *epochWatches) fire(ev zkconn.Fired) {
 	w.change(func(t *watches.Table) {
 		if s := w.epoch.session; ev.Type == jute.NodeDeleted {
@@ -152,7 +152,8 @@ func (w *epochWatches) connHears(up bool) {
 func (w *epochWatches) clientsKnow(up bool) {
 	w.change(func(t *watches.Table) {
 		w.told++
-		if w.up = up; up {
+		w.up = up
+		if up {
 			t.GiveBack()
 		}
 	})

@@ -40,7 +40,7 @@ var (
 	// ErrHungUp: eight times the connection went while the request was on it, the last time alone,
 	// and each time others were answered on it before: the server does not know it, or refuses it
 	// without a word, as one that is larger than its jute.maxbuffer. It was not carried out, as far
-	// as a look at its outcome tells.
+	// as can be seen.
 	ErrHungUp = errors.New("the server closes the connection on this request")
 
 	// ErrLocalSession: the server gave a local session, which can have no ephemeral znodes, and
@@ -123,12 +123,12 @@ func (n *namespace) failed(op, path string, err error) error {
 	return &OpError{Op: op, Path: path, Err: err, root: n.root}
 }
 
-// definite: ZooKeeper, or a look at the request, has decided it.
+// definite tells whether an error is about the request, not about the connection or its lack.
 func definite(err error) bool {
 	return !errors.Is(err, zkconn.ErrNotSent) && !errors.Is(err, zkconn.ErrNoReply) && !errors.Is(err, zkconn.ErrEnded)
 }
 
-// ready checks what a request of the application names.
+// ready checks the path of a request of the application, and that the session is open.
 func (q *sender) ready(path string) error {
 	if err := validate(path); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (q *sender) ready(path string) error {
 	return q.open()
 }
 
-// open tells that the session is not closed.
+// open returns an error if the session is closed.
 func (q *sender) open() error {
 	g := q.state.lock()
 	defer g.unlock()
@@ -146,7 +146,6 @@ func (q *sender) open() error {
 	return nil
 }
 
-// fits checks a request's size.
 func (q *sender) fits(size int) error {
 	if size > q.most {
 		return fmt.Errorf("%w: %d bytes of %d", ErrTooLarge, size, q.most)
@@ -154,7 +153,6 @@ func (q *sender) fits(size int) error {
 	return nil
 }
 
-// validate says what is wrong with a path.
 func validate(path string) error {
 	if err := znode.Validate(path); err != nil {
 		return fmt.Errorf("%w: path: %w", ErrInvalidPath, err)

@@ -1,5 +1,5 @@
 // A deposed leader says that a session has expired, which the others keep: the end of the epoch is
-// confirmed by a quorum first.
+// confirmed by a quorum first. Helpers: misled below, helper_test.go.
 
 package session_test
 
@@ -45,7 +45,7 @@ func (w *harness) expiredByADeposedLeader(closing time.Duration) {
 		err := f.s.Close(w.ctx)
 		require.Equal(w, f.gone(), err == nil, "Close waits for it, and says so if its time is up: %v", err)
 		require.Equal(w, closing > 0, f.gone())
-		require.Error(w, <-removed, "nobody has said so")
+		require.Error(w, <-removed, "no server has said so")
 		return
 	}
 	f.goneBeforeTheNext(2, func() {
@@ -68,7 +68,7 @@ type misled struct {
 	reachable atomic.Int64 // the only server that it can reach; -1: none
 }
 
-// deposable are the servers of which one can be deposed for long enough to say something.
+// deposable are servers with ticks so long that a deposed one believes for a while that it leads.
 var deposable = []zktest.Option{zktest.WithServers(3), zktest.WithTick(5 * time.Second), zktest.WithSeed(1)}
 
 func (w *harness) atALeader(opts ...session.Option) *misled {
@@ -100,7 +100,7 @@ func (f *misled) gone() bool { return len(f.ephemerals(f.id)) == 0 }
 // znodes of the first are gone.
 func (f *misled) goneBeforeTheNext(next int, meanwhile func()) {
 	f.Helper()
-	for range 400 * timeout / time.Second { // of 10 ms
+	for range 4 * timeout / (10 * time.Millisecond) {
 		synctest.Wait()
 		meanwhile()
 		if told := f.client.told(); len(told) > 0 && told[len(told)-1] != "disconnected" {
@@ -110,7 +110,7 @@ func (f *misled) goneBeforeTheNext(next int, meanwhile func()) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	require.Fail(f, "no second epoch")
+	require.Fail(f, "no next epoch")
 }
 
 // Close waits no longer for the confirmation than it would for a connection, also where a server

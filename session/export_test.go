@@ -85,9 +85,9 @@ func ReleaseFile(s *Session) {
 	_ = s.file.file.Close()
 }
 
-// Noted is what a session file says of a host's session.
-func Noted(host string, id int64, password []byte, servers ...string) []byte {
-	return (&noted{Session: id, Password: password, Timeout: 10_000, Host: host, Servers: servers}).write()
+// Saved is what a session file says of a host's session.
+func Saved(host string, id int64, password []byte, servers ...string) []byte {
+	return (&saved{Session: id, Password: password, Timeout: 10_000, Host: host, Servers: servers}).text()
 }
 
 // What only recipes see, and these tests.

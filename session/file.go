@@ -50,18 +50,18 @@ type sessionFile struct {
 	host   string
 	file   *os.File
 	key    fileKey
-	before *noted // of the process before; nil: there is no session to be ended
+	before *saved // of the process before; nil: there is no session to be ended
 
-	ending sync.Once    // begins when there is a connection
+	ending sync.Once    // the end of that session; it begins when there is a connection
 	ended  notify.Latch // that has been tried
 
 	mu    sync.Mutex
-	over  bool   // the session of the process before is
-	epoch uint64 // that is noted
+	over  bool   // the session of the process before is closed
+	epoch uint64 // the one whose session is in the file; 0: none is
 }
 
-// noted is what is in the file: a line, and a line with its checksum.
-type noted struct {
+// saved is what is in the file: a line, and a line with its checksum.
+type saved struct {
 	Session  int64    `json:"session"`
 	Password []byte   `json:"password"`
 	Timeout  int64    `json:"timeout"` // in milliseconds
@@ -69,7 +69,7 @@ type noted struct {
 	Servers  []string `json:"servers"`
 }
 
-func (n *noted) write() []byte {
+func (n *saved) text() []byte {
 	line, _ := json.Marshal(n) //nolint:errchkjson,gosec // it does not fail; the file is for the password
 	return fmt.Appendf(nil, "%s\n%s\n", line, checksum(line))
 }
@@ -79,11 +79,11 @@ func checksum(line []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// parseNoted reads what write has written; nil: that is damaged.
-func parseNoted(text []byte) *noted {
+// parseSaved reads what text has made; nil: that is damaged.
+func parseSaved(text []byte) *saved {
 	line, rest, _ := bytes.Cut(text, []byte("\n"))
 	sum, _, _ := bytes.Cut(rest, []byte("\n")) // behind it may be what is left of a longer text
-	n := new(noted)
+	n := new(saved)
 	if string(sum) != checksum(line) || json.Unmarshal(line, n) != nil || n.Session == 0 || len(n.Servers) == 0 {
 		return nil
 	}
@@ -120,7 +120,7 @@ func openSessionFile(cfg *config) (*sessionFile, error) {
 	return s, nil
 }
 
-// use notes that a session of this process has a file; false if another one has.
+// use records that a session of this process has a file; false if another one has.
 func use(key fileKey) bool {
 	inUse.mu.Lock()
 	defer inUse.mu.Unlock()
@@ -129,7 +129,6 @@ func use(key fileKey) bool {
 	return !before
 }
 
-// take locks the file and reads what is in it.
 func (s *sessionFile) take() (err error) {
 	if s.host, err = os.Hostname(); err != nil {
 		return err
@@ -139,7 +138,7 @@ func (s *sessionFile) take() (err error) {
 	}
 	text := make([]byte, 64<<10)
 	n, err := s.file.ReadAt(text, 0)
-	before := parseNoted(text[:n])
+	before := parseSaved(text[:n])
 	switch {
 	case err != nil && err != io.EOF:
 		return err
@@ -155,7 +154,7 @@ func (s *sessionFile) take() (err error) {
 }
 
 // keepDamaged copies what can't be read, for this user alone. The file is overwritten by the first
-// note.
+// epoch.
 func (s *sessionFile) keepDamaged() error {
 	name := s.cfg.file + ".damaged"
 	_ = os.Remove(name) // an earlier one, which others may be allowed to read
@@ -204,13 +203,13 @@ func (s *sessionFile) endPredecessor(of *Session) {
 	log.Warn("the ZooKeeper session of the process before is closed")
 }
 
-// patience is how long an epoch waits for the end of the session of the process before: as long as
-// that is not over, the file tells of it.
+// patience is how long an epoch waits for the end of the session of the process before, which is in
+// the file until then.
 const patience = time.Second
 
-// note writes down an epoch, before anything is asked in it. It is written in place, in one go: a
-// new file would not be locked.
-func (s *sessionFile) note(e *epoch) {
+// save writes the session of an epoch into the file, before any request is made in it. It is
+// written in place, in one go: a new file would not be locked.
+func (s *sessionFile) save(e *epoch) {
 	if s == nil {
 		return
 	}
@@ -223,20 +222,20 @@ func (s *sessionFile) note(e *epoch) {
 			return
 		}
 	}
-	if err := s.noteDown(e); err != nil {
+	if err := s.write(e); err != nil {
 		s.cfg.log.Warn("the session file can't be written", "file", s.cfg.file, "error", err)
 	}
 }
 
-func (s *sessionFile) noteDown(e *epoch) error {
+func (s *sessionFile) write(e *epoch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil || s.epoch == e.number {
 		return nil
 	}
 	is := e.conn.Identity()
-	n := noted{Session: is.ID, Password: is.Password, Timeout: e.session.Status().Timeout.Milliseconds(), Host: s.host, Servers: s.cfg.servers}
-	text := n.write()
+	n := saved{Session: is.ID, Password: is.Password, Timeout: e.session.Status().Timeout.Milliseconds(), Host: s.host, Servers: s.cfg.servers}
+	text := n.text()
 	_, err := s.file.WriteAt(text, 0)
 	if err == nil {
 		s.epoch = e.number
@@ -253,7 +252,7 @@ func (s *sessionFile) close(gone bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if gone && (s.before == nil || s.over) { // else what it tells of may stand
+	if gone && (s.before == nil || s.over) { // else the session in it may live
 		_ = s.file.Truncate(0)
 	}
 	_ = s.file.Close() // and unlocks it

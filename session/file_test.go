@@ -1,4 +1,5 @@
 // The session file: what a process that was killed has had goes at once when it is started again.
+// Helpers: helper_test.go.
 
 package session_test
 
@@ -24,7 +25,7 @@ import (
 )
 
 // A process dies, and another one has its file: the ZooKeeper session of the former ends at once,
-// and that of each epoch is noted.
+// and that of each epoch is in the file.
 func TestTheSessionOfTheProcessBeforeIsEndedAtOnce(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		file := filepath.Join(w.TempDir(), "session")
@@ -32,7 +33,7 @@ func TestTheSessionOfTheProcessBeforeIsEndedAtOnce(t *testing.T) {
 		for i := range 3 {
 			host := w.srv.Host(fmt.Sprint(i))
 			s := w.open(session.WithSessionFile(file), session.WithDialer(host.Dialer()))
-			w.srv.Expire(id(s)) // the next epoch is noted as well
+			w.srv.Expire(id(s)) // the file has the next epoch as well
 			time.Sleep(time.Minute)
 			w.create(s, "/held", nil, session.Ephemeral())
 			host.Partition()
@@ -62,10 +63,10 @@ func TestAForeignSessionFileIsLeftAlone(t *testing.T) {
 			require.NoError(w, err)
 			require.NoError(w, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 			w.Cleanup(func() { _ = f.Close() })
-			return session.Noted(host, id, make([]byte, 16), server)
+			return session.Saved(host, id, make([]byte, 16), server)
 		},
 		"it is of another host": func(_ *harness, _ string, id int64, server string) []byte {
-			return session.Noted("elsewhere", id, make([]byte, 16), server)
+			return session.Saved("elsewhere", id, make([]byte, 16), server)
 		},
 	}, func(w *harness, prepare func(w *harness, file string, id int64, server string) []byte) {
 		var log journal
@@ -88,7 +89,7 @@ func TestAForeignSessionFileIsLeftAlone(t *testing.T) {
 func TestADamagedSessionFileIsCopiedAndUsed(t *testing.T) {
 	host, err := os.Hostname()
 	require.NoError(t, err)
-	text := session.Noted(host, 0x100000000000001, []byte("the old password"), "127.0.0.1:1")
+	text := session.Saved(host, 0x100000000000001, []byte("the old password"), "127.0.0.1:1")
 	each(t, map[string][]byte{
 		"zeros": make([]byte, len(text)), "cut in the middle": text[:len(text)/2], "cut at the end": text[:len(text)-5],
 		"larger than any": bytes.Repeat([]byte("x"), 200<<10),
@@ -128,8 +129,7 @@ func TestADamagedSessionFileIsNotOverwrittenWithoutACopy(t *testing.T) {
 		file := filepath.Join(w.TempDir(), "session")
 		require.NoError(w, os.WriteFile(file, []byte("damaged"), 0o600))
 		require.NoError(w, os.MkdirAll(file+".damaged/in the way", 0o700))
-		s := w.open(session.WithSessionFile(file), log.warnings())
-		require.NoError(w, s.Close(w.ctx))
+		require.NoError(w, w.open(session.WithSessionFile(file), log.warnings()).Close(w.ctx))
 		found, err := os.ReadFile(file)
 		require.NoError(w, err)
 		require.Equal(w, "damaged", string(found))
@@ -164,8 +164,8 @@ func TestASessionFileForgetsNobodyWhoMayStand(t *testing.T) {
 	host, err := os.Hostname()
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "session")
-	text := session.Noted(host, 0x100000000000001, make([]byte, 16), "127.0.0.1:1")
-	longer := session.Noted(host, 0x200000000000001, make([]byte, 16), "127.0.0.1:1")
+	text := session.Saved(host, 0x100000000000001, make([]byte, 16), "127.0.0.1:1")
+	longer := session.Saved(host, 0x200000000000001, make([]byte, 16), "127.0.0.1:1")
 	require.Greater(t, len(longer), len(text))
 	torn := append(bytes.Clone(text), longer[len(text):]...)
 	for name, start := range map[string]func(s *session.Session){

@@ -1,4 +1,5 @@
-// A znode, or an epoch, is told as gone when ZooKeeper has said so, and not before.
+// A znode, or an epoch, is told as gone when ZooKeeper has said so, and not before. Helpers:
+// helper_test.go.
 
 package session_test
 
@@ -22,19 +23,25 @@ import (
 // parted is a process that is cut off while it holds something and removes something else.
 type parted struct {
 	*harness
-	s       *session.Session
-	id      int64
-	held    *session.Hold
-	heal    func()
-	refuse  atomic.Bool // credentials
-	enforce atomic.Bool // without one, no session is closed either
-
+	s    *session.Session
+	id   int64
+	heal func() // ends the partition
+	// From then on the servers...
+	refuse  atomic.Bool // ...refuse every credential,
+	enforce atomic.Bool // ...and close no session without one
+	// What it held, and what was told of the end of its epoch.
+	held *session.Hold
+	ends []toldEnd
+	// What it removes.
 	doomed  string
-	removed chan error // capacity 1
-	stood   bool       // the znode stood when the removal was answered; set before
+	removed chan error // the answer; capacity 1
+	stood   bool       // the znode stood when that came; set before it is sent
+}
 
-	ended       []session.EpochEnded // told, and
-	stoodAtEnds []bool               // whether the held znode stood then
+// toldEnd is an EpochEnded that a client was told, and whether the held znode stood then.
+type toldEnd struct {
+	session.EpochEnded
+	stood bool
 }
 
 // part cuts a process off while it holds something and removes something else.
@@ -42,7 +49,7 @@ func (w *harness) part() *parted {
 	w.Helper()
 	from := w.srv.Host("this")
 	p := &parted{harness: w, removed: make(chan error, 1)}
-	w.meets(zktest.Fail(-115), func(r *zktest.Request) bool {
+	w.meets(authFailed, func(r *zktest.Request) bool {
 		return r.Op == zktest.OpSetAuth && p.refuse.Load() || r.Op == zktest.OpCloseSession && p.enforce.Load()
 	})
 	p.s = w.open(session.WithTimeout(timeout), session.WithDialer(from.Dialer()), session.WithAuth("digest", []byte("a:b")))
@@ -50,8 +57,7 @@ func (w *harness) part() *parted {
 	t := w.client(p.s)
 	_, err := p.s.Client("witness", func(n session.Event) {
 		if n, ok := n.(session.EpochEnded); ok {
-			p.ended = append(p.ended, n)
-			p.stoodAtEnds = append(p.stoodAtEnds, w.stands(p.held.Path()))
+			p.ends = append(p.ends, toldEnd{n, w.serverHas(p.held.Path())})
 		}
 	})
 	require.NoError(w, err)
@@ -60,7 +66,7 @@ func (w *harness) part() *parted {
 	steady(w, p.s)
 	p.heal = from.Partition()
 	t.Remove(1, p.doomed, func(err error) {
-		p.stood = w.stands(p.doomed)
+		p.stood = w.serverHas(p.doomed)
 		p.removed <- err
 	})
 	synctest.Wait()
@@ -74,13 +80,13 @@ func (p *parted) restart() {
 	p.pending()
 }
 
-// pending: nothing is known, and nothing is told.
+// pending: both znodes stand, and nothing is told.
 func (p *parted) pending() {
 	p.Helper()
 	synctest.Wait()
 	require.Empty(p, p.removed)
-	require.Empty(p, p.ended)
-	require.True(p, p.stands(p.doomed) && p.stands(p.held.Path()))
+	require.Empty(p, p.ends)
+	require.True(p, p.serverHas(p.doomed) && p.serverHas(p.held.Path()))
 }
 
 // What an epoch, or the session, ends with, and what is told of it: that a znode is gone only when
@@ -88,41 +94,41 @@ func (p *parted) pending() {
 func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 	type row struct {
 		befall  func(p *parted)
-		removed error // nil: confirmed
-		gone    []bool
-		held    error // how the hold ends
+		removed error  // the answer to the removal; nil: confirmed
+		gone    []bool // Gone of each EpochEnded that is told
+		held    error  // how the hold ends; nil: it stands
 	}
 	each(t, map[string]row{
-		"not at all": {func(p *parted) {
+		"not at all": {befall: func(p *parted) {
 			time.Sleep(time.Second)
 			p.heal()
-		}, nil, nil, nil},
-		"expired": {func(p *parted) {
+		}},
+		"expired": {befall: func(p *parted) {
 			p.srv.Expire(p.id)
 			synctest.Wait()
-			require.Empty(p, p.removed, "nobody has said so yet")
+			require.Empty(p, p.removed, "no server has said so yet")
 			p.heal()
-		}, nil, []bool{true}, session.ErrExpired},
-		"replaced": {func(p *parted) {
+		}, gone: []bool{true}, held: session.ErrExpired},
+		"replaced": {befall: func(p *parted) {
 			p.srv.ExpireSilently(p.id)
 			p.heal()
-		}, nil, []bool{true}, session.ErrExpired},
-		"restarted": {func(p *parted) {
+		}, gone: []bool{true}, held: session.ErrExpired},
+		"restarted": {befall: func(p *parted) {
 			p.restart()
 			p.heal()
-		}, nil, []bool{true}, session.ErrRestarted},
-		"restarted, and expired at last": {func(p *parted) {
+		}, gone: []bool{true}, held: session.ErrRestarted},
+		"restarted, and expired at last": {befall: func(p *parted) {
 			session.PanicSession(p.s, "on purpose")
-			for p.stands(p.doomed) {
+			for p.serverHas(p.doomed) {
 				p.pending()
 				time.Sleep(time.Second)
 			}
 			p.pass(timeout)
-			require.Empty(p, p.removed, "nobody has said so yet")
-			require.Empty(p, p.ended)
+			require.Empty(p, p.removed, "no server has said so yet")
+			require.Empty(p, p.ends)
 			p.heal()
-		}, nil, []bool{true}, session.ErrRestarted},
-		"expired, and restarted at that": {func(p *parted) {
+		}, gone: []bool{true}, held: session.ErrRestarted},
+		"expired, and restarted at that": {befall: func(p *parted) {
 			unblock := session.BlockActor(p.s)
 			session.PanicSession(p.s, "on purpose") // before word of the expiry
 			p.srv.Expire(p.id)
@@ -130,37 +136,37 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			time.Sleep(timeout)
 			unblock()
 			time.Sleep(time.Second) // the pause before the restart
-		}, nil, []bool{true}, session.ErrExpired},
-		"restarted, and closed in vain": {func(p *parted) {
+		}, gone: []bool{true}, held: session.ErrExpired},
+		"restarted, and closed in vain": {befall: func(p *parted) {
 			p.restart()
 			p.closeInVain()
-		}, session.ErrClosed, []bool{false}, session.ErrRestarted},
-		"restarted, and closed": {func(p *parted) {
+		}, removed: session.ErrClosed, gone: []bool{false}, held: session.ErrRestarted},
+		"restarted, and closed": {befall: func(p *parted) {
 			p.restart()
 			closed := bubble.Begin(func() error { return p.s.Close(p.ctx) })
 			time.Sleep(2 * time.Second) // a sixth of the timeout after the crash the connection is given up, and the answer to the removal with it
 			require.Empty(p, closed)
 			p.heal()
 			require.NoError(p, <-closed)
-			require.False(p, p.stands(p.doomed) || p.stands(p.held.Path()), "Close has confirmed it")
-		}, session.ErrClosed, []bool{false}, session.ErrRestarted},
-		"restarted, and closed, and the removal answered": {func(p *parted) {
+			require.False(p, p.serverHas(p.doomed) || p.serverHas(p.held.Path()), "Close has confirmed it")
+		}, removed: session.ErrClosed, gone: []bool{false}, held: session.ErrRestarted},
+		"restarted, and closed, and the removal answered": {befall: func(p *parted) {
 			p.restart()
 			closed := bubble.Begin(func() error { return p.s.Close(p.ctx) })
 			time.Sleep(time.Second / 2) // the connection has not been given up
 			p.heal()
 			require.NoError(p, <-closed)
-		}, nil, []bool{false}, session.ErrRestarted},
-		"closed in vain": {(*parted).closeInVain, session.ErrClosed, []bool{false}, session.ErrClosed},
-		"a credential was refused": {func(p *parted) {
+		}, gone: []bool{false}, held: session.ErrRestarted},
+		"closed in vain": {befall: (*parted).closeInVain, removed: session.ErrClosed, gone: []bool{false}, held: session.ErrClosed},
+		"a credential was refused": {befall: func(p *parted) {
 			time.Sleep(timeout * 3 / 4) // the connection is given up after two thirds, and trust has ended
 			p.refuse.Store(true)
 			p.heal()
 			<-p.s.Done()
 			require.ErrorIs(p, p.s.Err(), session.ErrAuthFailed)
-			require.True(p, p.stands(p.held.Path()))
-		}, session.ErrClosed, []bool{false}, session.ErrUntrusted},
-		"a credential was refused, and restarted at that": {func(p *parted) {
+			require.True(p, p.serverHas(p.held.Path()))
+		}, removed: session.ErrClosed, gone: []bool{false}, held: session.ErrUntrusted},
+		"a credential was refused, and restarted at that": {befall: func(p *parted) {
 			time.Sleep(timeout / 4)
 			unblock := session.BlockActor(p.s)
 			session.PanicSession(p.s, "on purpose")
@@ -172,14 +178,14 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			unblock()
 			<-p.s.Done()
 			require.ErrorIs(p, p.s.Err(), session.ErrAuthFailed)
-		}, session.ErrClosed, []bool{false}, session.ErrUntrusted},
-		"given up": {func(p *parted) {
+		}, removed: session.ErrClosed, gone: []bool{false}, held: session.ErrUntrusted},
+		"given up": {befall: func(p *parted) {
 			for p.s.Err() == nil {
 				session.PanicSession(p.s, "on purpose")
 				time.Sleep(3 * time.Second)
 			}
 			require.ErrorIs(p, p.s.Err(), actors.ErrGivenUp)
-		}, session.ErrClosed, []bool{false}, session.ErrRestarted},
+		}, removed: session.ErrClosed, gone: []bool{false}, held: session.ErrRestarted},
 	}, func(w *harness, row row) {
 		p := w.part()
 		row.befall(p)
@@ -191,9 +197,9 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 		}
 		synctest.Wait()
 		var gone []bool
-		for i, n := range p.ended {
+		for _, n := range p.ends {
 			require.EqualValues(p, 1, n.Epoch)
-			require.False(p, n.Gone && p.stoodAtEnds[i], "told as gone, and it stood")
+			require.False(p, n.Gone && n.stood, "told as gone, and it stood")
 			gone = append(gone, n.Gone)
 		}
 		require.Equal(p, row.gone, gone)
@@ -208,7 +214,7 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 // closeInVain closes the session, which says that its end could not be confirmed.
 func (p *parted) closeInVain() {
 	require.ErrorIs(p, p.s.Close(p.within(time.Second)), context.DeadlineExceeded)
-	require.True(p, p.stands(p.doomed) && p.stands(p.held.Path()), "they are left to expire")
+	require.True(p, p.serverHas(p.doomed) && p.serverHas(p.held.Path()), "they are left to expire")
 }
 
 // What was sent in an epoch that a failure ended may be under way until its ZooKeeper session is
@@ -228,25 +234,25 @@ func TestAnOutcomeIsSettledWhenTheEpochBeforeIsGone(t *testing.T) {
 		require.Empty(w, written)
 		heal() // and the create arrives
 		err := <-written
-		_, before, look := other.Exists(w.ctx, "/a")
-		require.NoError(w, look)
+		_, before, failure := other.Exists(w.ctx, "/a")
+		require.NoError(w, failure)
 		require.Equal(w, before, err == nil, "%v", err)
 		time.Sleep(time.Minute)
-		_, after, look := other.Exists(w.ctx, "/a")
-		require.NoError(w, look)
+		_, after, failure := other.Exists(w.ctx, "/a")
+		require.NoError(w, failure)
 		require.Equal(w, before, after, "nothing comes behind the answer's back")
 	}, shortTicks...)
 }
 
-// rivalry is how a session comes to lose what it holds. Each trial has a session of its own.
+// rivalry is how a session comes to lose what it holds.
 type rivalry struct {
-	tick   time.Duration // of the servers
-	opts   []session.Option
-	seeds  uint64
-	trials int
-	lead   func(w *harness, rng *rand.Rand)                                   // before it holds anything; nil: nothing
-	cut    func(w *harness, rng *rand.Rand, s *session.Session) (heal func()) // the session off
-	quick  bool                                                               // as soon as it holds something; else at any instant
+	tick   time.Duration                                                      // of the servers
+	opts   []session.Option                                                   // of the session
+	seeds  uint64                                                             // each is a test
+	trials int                                                                // of each test; each has a session of its own
+	before func(w *harness, rng *rand.Rand)                                   // what happens before it holds anything; nil: nothing
+	cut    func(w *harness, rng *rand.Rand, s *session.Session) (heal func()) // cuts the session off from the quorum
+	quick  bool                                                               // that begins as soon as it holds something; else at a random instant
 }
 
 // A rival sees the znode gone after the holder's Done, not before, though the holder's server has
@@ -260,7 +266,7 @@ func TestARivalComesAfterDoneInRandomSchedules(t *testing.T) {
 	margin := func(d time.Duration, opts ...session.Option) []session.Option {
 		return append(opts, session.WithTrustMargin(d))
 	}
-	for name, r := range map[string]rivalry{
+	for name, r := range map[string]rivalry{ // tick, options, seeds, trials, before, cut, quick
 		"trouble, short tick":            {short, nil, 3, 20, idle, trouble, false},
 		"trouble, long tick":             {long, nil, 3, 20, idle, trouble, false},
 		"trouble, short tick known":      {short, known(short), 3, 20, idle, trouble, false},
@@ -296,8 +302,8 @@ func TestARivalComesAfterDoneInRandomSchedules(t *testing.T) {
 func (w *harness) loss(r rivalry, rng *rand.Rand, rival *session.Session) time.Duration {
 	w.Helper()
 	s := w.openAt(0, append(r.opts, session.WithTimeout(timeout))...)
-	if r.lead != nil {
-		r.lead(w, rng)
+	if r.before != nil {
+		r.before(w, rng)
 	}
 	h := w.client(s).hold(w, 1, "/queue")
 	ctx, cancel := context.WithCancel(w.ctx)

@@ -74,7 +74,6 @@ func (g *guarded) unlock() {
 	}
 }
 
-// status is what [Session.Status] returns.
 func (g *guarded) status() Status {
 	st := Status{State: g.stateNow(), Timeout: g.session.cfg.timeout, Cause: g.cause}
 	e := g.cur
@@ -86,7 +85,8 @@ func (g *guarded) status() Status {
 		st.Timeout = e.timeout
 	}
 	if down := g.outage(nil); down != nil {
-		if st.Cause = down; g.cause != nil { // of an epoch before this one
+		st.Cause = down
+		if g.cause != nil { // of an epoch before this one
 			st.Cause = fmt.Errorf("%w; before that: %w", down, g.cause)
 		}
 	}
@@ -144,12 +144,10 @@ func (s *state) close(cause error) (first bool) {
 	return true
 }
 
-// inOrder are the clients, in the order in which they came.
 func (g *guarded) inOrder() []*client {
 	return slices.SortedFunc(maps.Keys(g.clients), func(a, b *client) int { return int(a.number) - int(b.number) })
 }
 
-// has tells whether a client has not left.
 func (g *guarded) has(t *client) bool {
 	_, is := g.clients[t]
 	return is
@@ -167,7 +165,6 @@ func (s *state) removeClient(t *client) ([]*ephemeral, *epoch) {
 	return g.record.of(t), g.cur
 }
 
-// stands reports whether a hold has not ended.
 func (g *guarded) stands(h *Hold) bool {
 	_, stands := g.holds[h]
 	return stands
@@ -196,8 +193,8 @@ func (g *guarded) makeOver(h *Hold, cause error) {
 // endHolds ends all holds, except those that outlive that cause, and returns their absolute paths.
 func (g *guarded) endHolds(cause error) (lost []string) {
 	for h := range g.holds {
-		if h != nil && h.client.lasting && (cause == ErrUntrusted || cause == ErrSuspended) {
-			continue
+		if h.client.lasting && (cause == ErrUntrusted || cause == ErrSuspended) {
+			continue // see client.UntilExpiry
 		}
 		g.makeOver(h, cause)
 		lost = append(lost, h.session.Path(h.path))
@@ -228,7 +225,6 @@ func (t *tasks) catch() {
 	}
 }
 
-// call calls a function that was passed in.
 func (t *tasks) call(f func()) {
 	defer t.catch()
 	f()
@@ -248,7 +244,6 @@ func (t *tasks) run(f func()) bool {
 	return true
 }
 
-// begin reserves a task.
 func (t *tasks) begin() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,4 +1,5 @@
 // Servers hang up at what they do not know and at what is too large: such a request is given up.
+// Helpers: helper_test.go.
 
 package session_test
 
@@ -171,8 +172,7 @@ func TestARequestThatIsTooLargeForTheServersIsFoundOut(t *testing.T) {
 		require.ErrorIs(w, err, session.ErrTooLarge)
 		require.ErrorContains(w, err, "jute.maxbuffer")
 		w.write(s, "/a", make([]byte, 9_000))
-		joined := w.client(s).join(w, 1, session.Join{Parent: "/queue", Name: "lock-", Data: make([]byte, 40_000)})
-		require.ErrorIs(w, joined.Err, session.ErrTooLarge)
+		require.ErrorIs(w, w.client(s).join(w, 1, session.Join{Parent: "/queue", Name: "lock-", Data: make([]byte, 40_000)}).Err, session.ErrTooLarge)
 		w.script(func() { require.Equal(w, before, handshakes, "it was sent") })
 		require.EqualValues(w, 1, s.Status().Epoch)
 	}, zktest.WithMaxPacket(10_000))
@@ -311,8 +311,8 @@ func TestASuspicionOfASizeIsNarrow(t *testing.T) {
 	})
 }
 
-// bystanders are requests of others, by what each is of. They take their time, so that they are
-// under way whenever the connection goes.
+// bystanders are requests of others, the nth of their kind. On the way to servers that are far away
+// they take their time, so that they are under way whenever the connection goes.
 var bystanders = map[string]func(w *harness, s *session.Session, n int) error{
 	"read by the application": func(w *harness, s *session.Session, n int) error { return errOf(s.Get(w.ctx, "/others/one")) },
 	"create that is protected": func(w *harness, s *session.Session, n int) error {
@@ -348,8 +348,8 @@ func TestARequestAtWhichServersHangUpHarmsNobodyElse(t *testing.T) {
 	pairs(t, poisons, bystanders, (*harness).poisoned)
 }
 
-// poisons are requests at which servers hang up. One looks, before it asks again, whether it was
-// carried out, and so comes later.
+// poisons are requests at which servers hang up. The create finds out, before it is sent again,
+// whether it was carried out, and so comes later.
 var poisons = map[string]func(w *harness, s *session.Session) error{
 	"read": func(w *harness, s *session.Session) error { return w.client(s).read(w, 1, "/poison", false).Err },
 	"create": func(w *harness, s *session.Session) error {
@@ -377,7 +377,7 @@ func (w *harness) poisoned(poison func(w *harness, s *session.Session) error, as
 	}
 	require.True(w, held.Valid())
 	require.NoError(w, held.Err())
-	require.LessOrEqual(w, hangUps(), 10) // as one whose like was answered; two of them may be put down to somebody whose request was larger
+	require.LessOrEqual(w, hangUps(), 10) // eight, see mostLosses in request.go, and two for which others were blamed
 	require.EqualValues(w, 1, s.Status().Epoch)
 }
 

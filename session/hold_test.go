@@ -1,5 +1,5 @@
 // Holds, wholes of several holds, the transactions that they guard; and that nothing that is
-// written under a hold is carried out behind its end.
+// written under a hold is carried out behind its end. Helpers: helper_test.go.
 
 package session_test
 
@@ -169,7 +169,10 @@ func TestACommitOfAWholeChecksEachPart(t *testing.T) {
 	})
 }
 
-// guardedWrites are the ways to write under a hold.
+// guardedWrite creates a znode under a hold.
+type guardedWrite func(w *harness, t *client, h *session.Hold, path string) error
+
+// guardedWrites are the ways to do so.
 var guardedWrites = map[string]guardedWrite{
 	"commit": func(w *harness, _ *client, h *session.Hold, path string) error {
 		return errOf(h.Commit(w.ctx, session.CreateOp(path, nil)))
@@ -199,7 +202,7 @@ var guardedWrites = map[string]guardedWrite{
 
 // A transaction that was begun while the hold stood, and has not been handed to the connection when
 // it ends, is not sent behind what is sent after the end. Neither the end nor what is told of it
-// waits for the network.
+// waits for the network. The second table has what the write is under, and what ends that.
 func TestAHoldEndsAheadOfWhatWasNotSent(t *testing.T) {
 	pairs(t, guardedWrites, map[string]func(t *client, h *session.Hold) (*session.Hold, func() bool){
 		"a hold": func(t *client, h *session.Hold) (*session.Hold, func() bool) {
@@ -339,9 +342,6 @@ func TestACommitThatWaitsForAConnectionEndsWithItsHold(t *testing.T) {
 		require.False(w, w.exists(s, "/late"))
 	})
 }
-
-// guardedWrite is a way to write under a hold.
-type guardedWrite func(w *harness, t *client, h *session.Hold, path string) error
 
 // What the record knows to be gone, or to be going, is not held, though the client has not heard of
 // that: its watch waits behind the answer to another client, which is slow.

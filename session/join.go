@@ -36,8 +36,8 @@ func (t *client) JoinList(number uint64, j seam.Join, joined func(seam.Joined), 
 			attempt := &joining{z: z, node: n, join: j}
 			if listed != nil {
 				key := joinKey{e, j.Parent}
-				attempt.listing = z.join(key)
-				defer z.joined(key)
+				attempt.listing = z.beginJoin(key)
+				defer z.endJoin(key)
 			}
 			path, stat, err := attempt.inTurn()
 			if err != nil {
@@ -52,7 +52,7 @@ func (t *client) JoinList(number uint64, j seam.Join, joined func(seam.Joined), 
 	}, refuse)
 }
 
-// enroll enters a contender that is about to be created; nil if the epoch is over.
+// enroll enters a contender in the record, before it is created; nil if the epoch is over.
 func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *ephemeral {
 	guid := znode.NewGUID()
 	n := &ephemeral{client: t, epoch: e, parent: j.Parent, form: j.Form}
@@ -96,56 +96,56 @@ type joining struct {
 	z       *znodes
 	node    *ephemeral
 	join    seam.Join
-	listing bool // right behind the create
+	listing bool // the parent is listed right behind the create
 
 	create     protectedCreate
-	replaced   bool // what was to be replaced is gone
-	complained bool
-	entered    zkconn.Entered // with the listing behind the create, if that was asked for and answered
+	replaced   bool           // nothing is to be replaced, or it is gone
+	complained bool           // a search that fails was logged
+	entered    zkconn.Entered // the answer to the create, and to the listing behind it
 }
 
 // inTurn runs the creation when it is the contender's turn, and records its outcome.
-func (g *joining) inTurn() (string, zkconn.Stat, error) {
-	done := g.z.turn(g.node)
+func (a *joining) inTurn() (string, zkconn.Stat, error) {
+	done := a.z.turn(a.node)
 	defer done() // also if it panics: others wait for it, also in later epochs
-	path, stat, err := g.run()
-	return path, stat, g.z.enrolled(g.node, path, stat.Czxid, err)
+	path, stat, err := a.run()
+	return path, stat, a.z.enrolled(a.node, path, stat.Czxid, err)
 }
 
 // run creates the znode for certain, and returns its path, and its Stat if the answer to the create
 // told it.
-func (g *joining) run() (string, zkconn.Stat, error) {
-	n := g.node
-	parent := g.z.space.path(g.join.Parent)
+func (a *joining) run() (string, zkconn.Stat, error) {
+	n := a.node
+	parent := a.z.space.path(a.join.Parent)
 	want := znode.Join(parent, n.head)
-	g.replaced = g.join.Replace == ""
-	g.create.create = func(conn *zkconn.Conn) (string, zkconn.Stat, error) { return g.enter(conn, want) }
-	g.create.search = func(conn *zkconn.Conn, p *proof) (string, zkconn.Stat, error) {
+	a.replaced = a.join.Replace == ""
+	a.create.create = func(conn *zkconn.Conn) (string, zkconn.Stat, error) { return a.enter(conn, want) }
+	a.create.search = func(conn *zkconn.Conn, p *proof) (string, zkconn.Stat, error) {
 		path, err := findByHead(conn, p, parent, n.head)
 		return path, zkconn.Stat{}, err
 	}
-	if !g.join.Form.Named() {
-		g.create.search = g.findUnnamed
+	if !a.join.Form.Named() {
+		a.create.search = a.findUnnamed
 	}
 	var above losses // of the creates of the parents
 	var path string
 	var stat zkconn.Stat
-	err := g.z.sender.insist(n.epoch, func(conn *zkconn.Conn) (err error) {
-		if g.create.lost {
-			path, stat, err = g.create.find(conn)
+	err := a.z.sender.insist(n.epoch, func(conn *zkconn.Conn) (err error) {
+		if a.create.lost {
+			path, stat, err = a.create.find(conn)
 			switch {
-			case err != nil && g.create.lost:
-				return g.notFound(err)
-			case err != nil:
+			case err != nil && a.create.lost:
+				return a.notFound(err)
+			case err != nil: // servers hang up at the create
 				return err
-			case path != "":
-				g.displaced()
+			case path != "": // it was carried out
+				a.displaced()
 				return nil
 			}
 		}
 		for try := 0; ; try++ {
-			g.z.pauseIfRepeated(g.z.sender.tasks.life, min(max(try, int(n.client.repeats.Load())), 8), "what was created is gone at once, again and again; pausing between attempts", "path", g.z.space.path(g.join.Parent))
-			path, stat, err = g.create.try(conn)
+			a.z.pauseIfRepeated(a.z.sender.tasks.life, min(max(try, int(n.client.repeats.Load())), mostRepeats), "what was created is gone at once, again and again; pausing between attempts", "path", a.z.space.path(a.join.Parent))
+			path, stat, err = a.create.try(conn)
 			if !errors.Is(err, ErrNoNode) {
 				return err
 			}
@@ -154,72 +154,72 @@ func (g *joining) run() (string, zkconn.Stat, error) {
 			}
 		}
 	})
-	return g.z.space.relative(path), stat, err
+	return a.z.space.relative(path), stat, err
 }
 
 // notFound is called when the parent of a lost znode can't be listed. The znode is looked for until
 // it can, since it may block other contenders, and only this process knows of it.
-func (g *joining) notFound(err error) error {
+func (a *joining) notFound(err error) error {
 	if !definite(err) {
 		return err
 	}
-	if !g.complained {
-		g.complained = true
-		g.z.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", g.z.space.path(g.join.Parent), "error", err)
+	if !a.complained {
+		a.complained = true
+		a.z.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", a.z.space.path(a.join.Parent), "error", err)
 	}
 	return errAgain
 }
 
 // enter sends the create once, with the deletion of the znode to be replaced if that exists.
-func (g *joining) enter(c *zkconn.Conn, path string) (string, zkconn.Stat, error) {
+func (a *joining) enter(c *zkconn.Conn, path string) (string, zkconn.Stat, error) {
 	entry := zkconn.Entry{
-		Path: path, Data: g.node.data, Flags: jute.FlagEphemeralSequential, ACL: g.node.client.space.acl,
+		Path: path, Data: a.node.data, Flags: jute.FlagEphemeralSequential, ACL: a.node.client.space.acl,
 	}
-	if g.join.Form == znode.Alone {
+	if a.join.Form == znode.Alone {
 		entry.Flags = jute.FlagEphemeral
 	}
-	if g.listing {
-		entry.List = g.z.space.path(g.join.Parent)
+	if a.listing {
+		entry.List = a.z.space.path(a.join.Parent)
 	}
-	if !g.replaced {
-		entry.Replace = g.z.space.path(g.join.Replace)
+	if !a.replaced {
+		entry.Replace = a.z.space.path(a.join.Replace)
 	}
 	made, err := c.Enter(entry)
 	if err == nil || made.Missing {
-		g.displaced()
+		a.displaced()
 	}
 	if made.Missing {
-		return g.enter(c, path)
+		return a.enter(c, path)
 	}
-	g.entered = made
+	a.entered = made
 	return made.Path, made.Stat, err
 }
 
 // displaced records that the znode to be replaced is gone: with the create, or before.
-func (g *joining) displaced() {
-	if !g.replaced {
-		g.replaced = true
-		g.node.client.repeats.Store(0)
-		g.z.missing(g.join.Replace)
+func (a *joining) displaced() {
+	if !a.replaced {
+		a.replaced = true
+		a.node.client.repeats.Store(0)
+		a.z.missing(a.join.Replace)
 	}
 }
 
 // list returns the listing behind the create that succeeded, or a later one.
-func (g *joining) list() seam.Listed {
-	e := g.node.epoch
-	if made := &g.entered; made.Path != "" && made.Err == nil && g.listing {
-		return seam.Listed{Epoch: e.number, Path: g.join.Parent, Names: made.Names}
+func (a *joining) list() seam.Listed {
+	e := a.node.epoch
+	if made := &a.entered; made.Path != "" && made.Err == nil && a.listing {
+		return seam.Listed{Epoch: e.number, Path: a.join.Parent, Names: made.Names}
 	}
-	return g.z.gather(joinKey{e, g.join.Parent})
+	return a.z.gather(joinKey{e, a.join.Parent})
 }
 
 // joins counts the creates below one parent, in one epoch, that are under way and want a listing.
 // The first lists right behind its create. Those that come meanwhile share a listing, which is sent
 // after their creates were answered: so it is never older than what they have created.
 type joins struct {
-	under   int
-	current *listing // that was sent last
-	next    *listing // that is sent when current is answered; nil: none is wanted
+	underway int
+	current  *listing // that was sent last
+	next     *listing // that is sent when current is answered; nil: none is wanted
 }
 
 type joinKey struct {
@@ -232,8 +232,8 @@ type listing struct {
 	answer seam.Listed // set before; it is shared, so it must not be changed
 }
 
-// join counts a create that is under way; true if it is the only one.
-func (z *znodes) join(key joinKey) (alone bool) {
+// beginJoin counts a create that is under way; true if it is the only one.
+func (z *znodes) beginJoin(key joinKey) (alone bool) {
 	g := z.sender.state.lock()
 	defer g.unlock()
 	q := g.record.joins[key]
@@ -241,15 +241,16 @@ func (z *znodes) join(key joinKey) (alone bool) {
 		q = &joins{}
 		g.record.joins[key] = q
 	}
-	q.under++
-	return q.under == 1
+	q.underway++
+	return q.underway == 1
 }
 
-func (z *znodes) joined(key joinKey) {
+// endJoin is called when the create and its listing are answered.
+func (z *znodes) endJoin(key joinKey) {
 	g := z.sender.state.lock()
 	defer g.unlock()
-	if q := g.record.joins[key]; q.under > 1 {
-		q.under--
+	if q := g.record.joins[key]; q.underway > 1 {
+		q.underway--
 	} else {
 		delete(g.record.joins, key)
 	}

@@ -18,13 +18,13 @@ type keeper struct {
 
 	suspected   bool          // the end of the lease was announced
 	suspectAt   lease.Instant // when its absence is announced
-	syncTimer   alarm         // for the next proof
-	expiryTimer alarm         // for the end of the lease
-	clockTimer  alarm         // for a look at the clocks
-	lossTimer   alarm         // for a deletion that is not logged yet
+	syncTimer   alarm         // for the next proof: syncDue
+	expiryTimer alarm         // for the end of the lease, or suspectAt: expiryDue
+	clockTimer  alarm         // for the next check of the clocks: clockDue
+	lossTimer   alarm         // for a deletion that is not logged yet: tellDeleted
 
 	standby map[*client]struct{} // clients that may want a hold at any moment
-	refused int                  // 1: a client was refused a hold because there was no lease, and none has come since
+	refused int                  // 1 if a client was refused a hold for want of a lease, and none has come since; else 0
 }
 
 func newKeeper(s *Session) keeper {
@@ -69,7 +69,6 @@ func (k *keeper) set(a *alarm, now, at lease.Instant) {
 	})
 }
 
-// unset takes an alarm back.
 func (k *keeper) unset(a *alarm) {
 	if a.timer != nil && a.timer.Stop() {
 		k.in.session.tasks.running.Done()
@@ -223,7 +222,6 @@ func (k *keeper) proved(e *epoch, ev zkconn.Proved) {
 	}
 }
 
-// pinged takes the answer to a ping.
 func (k *keeper) pinged(e *epoch, sent time.Time) {
 	s := e.session
 	now := s.now()
@@ -248,9 +246,8 @@ func (k *keeper) checkSoon(now lease.Instant) {
 	k.set(&k.clockTimer, now, now.Add(k.lease.CheckEvery()))
 }
 
-// doubt ends the lease if the clocks say so, or said so when the possession was looked at: once
-// Valid has returned false it must not return true again, even if the clocks have been set back
-// since.
+// doubt ends the lease if the clocks say so, or said so when Valid was called: once that has
+// returned false it must not return true again, even if the clocks have been set back since.
 func (k *keeper) doubt(h *Hold) {
 	e := k.in.cur
 	if !k.in.stands(h) || e == nil || e.ended {
@@ -285,7 +282,6 @@ func (k *keeper) retime(e *epoch, timeout time.Duration, now lease.Instant) (spo
 	return k.lease.Margin() >= timeout
 }
 
-// end ends the lease with its epoch.
 func (k *keeper) end() {
 	k.lease.End()
 	k.suspected, k.refused = false, 0
@@ -306,7 +302,6 @@ type clock struct {
 	monoSlip atomic.Int64
 }
 
-// now is the present moment by both clocks.
 func (s *Session) now() lease.Instant { return s.instant(time.Now()) }
 
 // instant is the moment of a time that was taken with [time.Now].

@@ -1,4 +1,5 @@
 // An ensemble that has lost its data, or got back an older copy; and ensembles that only seem so.
+// Helpers: roads below, helper_test.go; onEnsemble in real_test.go.
 
 package session_test
 
@@ -46,7 +47,7 @@ func (r *roads) lead(to ...place) {
 
 func (r *roads) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	r.mu.Lock()
-	to := r.to[addr[2]-'0']
+	to := r.to[addr[2]-'0'] // of "zk0"
 	r.mu.Unlock()
 	return to.srv.Dialer()(ctx, network, to.srv.Hosts()[to.i])
 }

@@ -57,8 +57,8 @@ func (n *namespace) relative(path string) string {
 // parentOf is the path above an absolute one; "" above the root.
 func parentOf(path string) string { return path[:strings.LastIndexByte(path, '/')] }
 
-// rootMissing looks whether it was the namespace's own znode that a request missed, and makes it.
-// True: it did, so the request may be made again. Otherwise it returns the error to go on with.
+// rootMissing makes the namespace's own znode, if a request failed for want of that. True: it did,
+// so the request may be made again. Otherwise it returns the error to go on with.
 func (n *namespace) rootMissing(c *zkconn.Conn, err error) (bool, error) {
 	if !errors.Is(err, ErrNoNode) || n.root == "" {
 		return false, err
@@ -110,9 +110,9 @@ func (n *namespace) make(c *zkconn.Conn, path string, mode int32) error {
 	if err == nil && path == n.root { // it may be mistyped
 		n.log.Warn("the namespace did not exist, and was created", "namespace", path)
 	}
-	if errors.Is(err, ErrNoAuth) { // the right to create is looked at before whether there is anything to create
-		if exists, look := znodeExists(c, path); look != nil || exists {
-			return look
+	if errors.Is(err, ErrNoAuth) { // servers check the right to create before whether the znode exists
+		if exists, failure := znodeExists(c, path); failure != nil || exists {
+			return failure
 		}
 	}
 	if errors.Is(err, ErrNodeExists) {
@@ -242,7 +242,6 @@ func isHost(addr string) bool {
 	return err == nil
 }
 
-// secure encrypts connections, if that is wanted.
 func (c *config) secure() func(ctx context.Context, raw net.Conn, server string) (net.Conn, error) {
 	if c.tls == nil {
 		return nil
@@ -270,7 +269,6 @@ func (c *config) secure() func(ctx context.Context, raw net.Conn, server string)
 	}
 }
 
-// credentials are what is presented on each connection.
 func (c *config) credentials() []zkconn.Credential {
 	all := make([]zkconn.Credential, len(c.auth))
 	for i, cred := range c.auth {

@@ -1,5 +1,5 @@
 // The operations of a session, on the server in memory and on a real one; and what is told of a
-// refusal.
+// refusal. Helpers: helper_test.go.
 
 package session_test
 
@@ -19,8 +19,7 @@ import (
 
 func TestReadsTellWhatWasWritten(t *testing.T) {
 	everywhere(t, func(w *harness, s *session.Session) {
-		path := w.create(s, "/a", []byte("one"))
-		require.Equal(w, "/a", path)
+		require.Equal(w, "/a", w.create(s, "/a", []byte("one")))
 		data, stat, err := s.Get(w.ctx, "/a")
 		require.NoError(w, err)
 		require.Equal(w, "one", string(data))
@@ -88,8 +87,7 @@ func TestTheNamespaceIsThereWhenItIsNeeded(t *testing.T) {
 
 func TestEachKindOfZnodeIsWhatItSays(t *testing.T) {
 	everywhere(t, func(w *harness, s *session.Session) {
-		seq := w.create(s, "/n-", nil, session.Sequential())
-		require.Regexp(w, `^/n-\d{10}$`, seq)
+		require.Regexp(w, `^/n-\d{10}$`, w.create(s, "/n-", nil, session.Sequential()))
 		eph := w.create(s, "/e", nil, session.Ephemeral())
 		stat, _, err := s.Exists(w.ctx, eph)
 		require.NoError(w, err)
@@ -230,8 +228,7 @@ func TestTooLargeIsFoundBeforeItIsSent(t *testing.T) {
 			require.ErrorIs(w, call(unconnected), session.ErrTooLarge, name)
 		}
 		require.Empty(w, w.requests())
-		j := w.client(s).join(w, 1, session.Join{Parent: "/queue", Name: "lock-", Data: big})
-		require.ErrorIs(w, j.Err, session.ErrTooLarge)
+		require.ErrorIs(w, w.client(s).join(w, 1, session.Join{Parent: "/queue", Name: "lock-", Data: big}).Err, session.ErrTooLarge)
 		require.Zero(w, session.RecordLen(s))
 	}, zktest.WithMaxPacket(10_000))
 }

@@ -32,25 +32,29 @@ type Option func(*config) error
 
 // config is what a session is told once and for all.
 type config struct {
-	servers   []string
-	root      string // what every path is below: chroot and namespace; "" if there is neither
+	// Where it connects, and how.
+	servers  []string
+	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
+	tls      *tls.Config
+	auth     []*zkconn.Credential // by reference, so that who prints a session prints no secret
+	deferred bool
+	// Until when it is trusted.
+	timeout time.Duration
+	tick    time.Duration // 0: unknown
+	margin  time.Duration // 0: from timeout and tick
+	strict  bool
+	// Its requests.
 	namespace string
-	timeout   time.Duration
-	tick      time.Duration // 0: unknown
-	margin    time.Duration // 0: from timeout and tick
-	strict    bool
-	deferred  bool
+	root      string // what every path is below: chroot and namespace; "" if there is neither
+	acl       []jute.ACL
 	retry     RetryPolicy
 	maxPacket int
-	acl       []jute.ACL
-	auth      []*zkconn.Credential // by reference, so that who prints a session prints no secret
-	tls       *tls.Config
-	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
+	// How it appears to others: one of identity.Name and anonymous at most.
+	identity  Identity
+	anonymous bool
 	log       *slog.Logger
 	system    *actors.System // nil: one of its own
 	file      string         // of WithSessionFile; "": none
-	identity  Identity
-	anonymous bool
 }
 
 // WithTimeout asks for a session timeout; 10 seconds by default. Servers bound it by their ticks:
@@ -232,7 +236,7 @@ func WithoutIdentity() Option {
 // 812)".
 type Identity = znode.Identity
 
-// identify adds what need not be told.
+// identify adds what this process knows of itself.
 func (c *config) identify() error {
 	switch {
 	case c.anonymous && c.identity.Name != "":
@@ -274,7 +278,7 @@ func WithTrustMargin(d time.Duration) Option {
 	}
 }
 
-// checkTrust looks at the options together.
+// checkTrust checks the options that belong together.
 func (c *config) checkTrust() error {
 	if c.margin >= c.timeout {
 		return fmt.Errorf("WithTrustMargin: %v is not less than the timeout of %v", c.margin, c.timeout)
@@ -328,8 +332,8 @@ func RetryGrowing(n int, step time.Duration) RetryPolicy {
 // connection.
 const defaultRetries = 12
 
-// next is the pause before repetition number try (from 1 on), begun after so long; false if there
-// is to be none.
+// next is the pause before repetition number try (from 1 on), when so much time has passed since
+// the first try; false if there is to be no repetition.
 func (p RetryPolicy) next(try int, since time.Duration) (time.Duration, bool) {
 	if p.times >= 0 && try > p.times {
 		return 0, false
@@ -347,7 +351,8 @@ func (p RetryPolicy) next(try int, since time.Duration) (time.Duration, bool) {
 const (
 	shortestPause = 10 * time.Millisecond
 	longestPause  = 5 * time.Second
-	longEnough    = time.Second // what looked like a success, and is over sooner, may be over so again
+	mostRepeats   = 8           // of a client's creates, up to which the pauses grow: to a third of a second
+	longEnough    = time.Second // an epoch or a znode that is over sooner may be over so again: see znodes.pauseIfRepeated
 )
 
 // backoff is the pause before a repetition: exponential, half of it jitter, so that those that

@@ -1,5 +1,6 @@
 // Answers that are lost: what is asked again, what a read tells behind ErrUnknownOutcome, and that
-// what was said not to be carried out is not carried out late.
+// what was said not to be carried out is not carried out late. Helpers: helper_test.go, and misled
+// in expired_test.go.
 
 package session_test
 
@@ -35,8 +36,7 @@ func TestAWriteWhoseAnswerIsLostIsOfUnknownOutcome(t *testing.T) {
 		} {
 			w.cutOnce(verdict, func(r *zktest.Request) bool { return r.Op.Writes() })
 			w.requests()
-			err := call()
-			require.ErrorIs(w, err, session.ErrUnknownOutcome, name)
+			require.ErrorIs(w, call(), session.ErrUnknownOutcome, name)
 			ops := w.requests()
 			require.Len(w, ops, 2, "it is sent once, and then a quorum is asked for a sign: %v", ops)
 			require.Contains(w, ops[1], "multi")
@@ -135,8 +135,7 @@ func TestAnySingleLossIsResolved(t *testing.T) {
 			t.JoinList(1, session.Join{Parent: "/a/queue", Name: "lock-"}, done, func(l session.Listed) { listed = l })
 		})
 		require.NoError(w, j.Err)
-		seen := t.read(w, 1, j.Path, true)
-		require.True(w, seen.Exists)
+		require.True(w, t.read(w, 1, j.Path, true).Exists)
 		synctest.Wait()
 		require.NoError(w, listed.Err)
 		require.Len(w, listed.Names, 1)
@@ -167,8 +166,8 @@ func TestACommitWhoseAnswerIsLostIsOfUnknownOutcome(t *testing.T) {
 }
 
 // The answer to a write is lost, and the server to come back to is a leader that was deposed and
-// wakes. It answers a sync by itself and shows what was before the write. Who reads behind
-// ErrUnknownOutcome must not be told that by it.
+// wakes. It answers a sync by itself and shows what was before the write. A read behind
+// ErrUnknownOutcome must not show that.
 func TestAReadBehindAnUnknownOutcomeIsNotOfThePast(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(w *harness, s *session.Session) error{
@@ -190,7 +189,7 @@ func TestAReadBehindAnUnknownOutcomeIsNotOfThePast(t *testing.T) {
 }
 
 func (w *harness) pastAnswer(write func(w *harness, s *session.Session) error) {
-	const old, other = int64(0), int64(1)
+	const old, other = int64(0), int64(1) // servers; old is the leader that is deposed
 	f := &misled{harness: w}
 	f.reachable.Store(other)
 	s := w.session(session.WithDialer(f.dial))

@@ -1,4 +1,5 @@
-// What panics in a session, and connections that refuse deadlines.
+// What panics in a session, and connections that refuse deadlines. Helpers: helper_test.go; what
+// panics is in export_test.go.
 
 package session_test
 

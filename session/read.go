@@ -29,7 +29,7 @@ func (t *client) Read(number uint64, path string, watch bool, done func(seam.See
 	s := t.session
 	refuse := func(err error) { done(seam.Seen{Epoch: number, Path: path, Err: err}) }
 	read := func(c *zkconn.Conn, watch bool) (func(), error) {
-		lacked := s.znodes.lacks(path) // before it was asked for: so it is not just being deleted
+		lacked := s.znodes.lacks(path) // before the request: so it is not just being deleted
 		data, stat, err := c.Get(s.space.path(path), watch)
 		seen := seam.Seen{Epoch: number, Path: path, Exists: err == nil, Data: data, Stat: stat, Err: err}
 		if errors.Is(err, ErrNoNode) {
@@ -70,7 +70,7 @@ func (t *client) MultiRead(number uint64, queries []seam.Query, done func(found 
 	}, func(err error) { done(nil, err) })
 }
 
-// Await looks whether a znode exists, without its data, and watches for its creation, or for its
+// Await tells whether a znode exists, without its data, and watches for its creation, or for its
 // change or end if it exists. It needs no permission.
 func (t *client) Await(number uint64, path string, done func(seam.Seen)) {
 	s := t.session
@@ -93,8 +93,9 @@ func (t *client) readZnode(number uint64, r *watchRead, watch bool) {
 		t.within(number, func(e *epoch) {
 			var answer func()
 			err := s.sender.insist(e, bounded(func(c *zkconn.Conn) error {
+				answer = nil // of an earlier try
 				read, err := r.read(c, false)
-				if answer = nil; err == nil || definite(err) {
+				if err == nil || definite(err) {
 					answer = read
 				}
 				return err
@@ -198,10 +199,10 @@ func (*record) behind(n *ephemeral) *ephemeral {
 	return nil
 }
 
-// vacate tells the followers of a contender that it is about to be deleted, if it had a possession
-// that is over, and no write under that is under way. Only a contender that would hold alone is
-// followed: so none was ahead of it, and its followers need not wait for the deletion.
-func (t *client) vacate(path string) {
+// tellReleased tells the followers of a contender that it is about to be deleted, if it had a
+// possession that is over, and no write under that is under way. Only a contender that would hold
+// alone is followed: so none was ahead of it, and its followers need not wait for the deletion.
+func (t *client) tellReleased(path string) {
 	g := t.session.state.lock()
 	n := g.record.byPath[path]
 	if n == nil || n.client != t || n.hold == nil || !n.hold.ended.Load() || n.hold.writes.Load() > 0 {

@@ -83,8 +83,7 @@ func TestRealFlapsLoseNothing(t *testing.T) {
 	}
 	close(stop)
 	w.Logf("%d flaps in %d rounds", <-flapping, done)
-	names := w.children(s, "/queue")
-	require.Empty(w, names)
+	require.Empty(w, w.children(s, "/queue"))
 	require.Zero(w, session.RecordLen(s))
 	require.EqualValues(w, 1, s.Status().Epoch)
 }

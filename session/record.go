@@ -44,7 +44,7 @@ type ephemeral struct {
 	// Its possession, of which clients that wait behind it are told.
 	hold      *Hold     // nil: it has none yet
 	followers []*client // see [client.Follow]
-	told      int       // the length of the stretch with which its followers were told of a possession: see tellHeld; 0: not all were
+	told      int       // length of the stretch (see tellHeld) in which its followers were told of a possession; 0: not all were
 
 	// Its end.
 	suspect bool     // it may be gone: a request deletes or replaces it, or (form Alone) nothing was at its path at some moment
@@ -97,7 +97,6 @@ func (n *ephemeral) repeats(before *ephemeral) bool {
 	return samePlace && !possessed && time.Since(before.created) < longEnough
 }
 
-// place records the path of a znode.
 func (r *record) place(n *ephemeral, path string) {
 	n.path, n.created = path, time.Now()
 	r.byPath[path] = n
@@ -190,7 +189,6 @@ func (r *record) evidence(space *namespace) []string {
 	return certain
 }
 
-// of returns the znodes of a client.
 func (*record) of(t *client) []*ephemeral { return slices.Collect(maps.Keys(t.ephemerals)) }
 
 // clear forgets everything: the epoch has ended.
@@ -211,8 +209,8 @@ type znodes struct {
 	log    *slog.Logger
 }
 
-// pauseIfRepeated pauses before something is created whose predecessors ended soon after they were
-// created, that many times in a row. The first two repetitions are without a pause.
+// pauseIfRepeated pauses before something is created that has ended soon after it was created, that
+// many times in a row. The first two repetitions are without a pause.
 func (z *znodes) pauseIfRepeated(ctx context.Context, times int, warning, key, value string) {
 	if try := times - 2; try > 0 {
 		if try == 1 {
@@ -236,12 +234,12 @@ func (z *znodes) expect(t *client, e *epoch, asks []jute.Request) ([]*ephemeral,
 			g.record.suspect(z.space.relative(ask.Path))
 		}
 		if ask.Op != jute.OpCreate || ask.Flags != jute.FlagEphemeral && ask.Flags != jute.FlagEphemeralSequential {
-			continue
+			continue // it creates none
 		}
 		_, name := znode.Split(ask.Path)
 		creates[i] = &ephemeral{client: t, epoch: e, parent: z.space.relative(parentOf(ask.Path)), head: name, data: ask.Data}
-		if _, _, protected := znode.Protection(name); ask.Flags == jute.FlagEphemeral && !protected {
-			creates[i].form, creates[i].transacted = znode.Alone, true // its name may come again
+		if _, _, protected := znode.Protection(name); ask.Flags == jute.FlagEphemeral && !protected { // its name may come again
+			creates[i].form, creates[i].transacted = znode.Alone, true
 		}
 		g.record.enter(creates[i])
 	}
@@ -252,30 +250,30 @@ func (z *znodes) expect(t *client, e *epoch, asks []jute.Request) ([]*ephemeral,
 // it deleted do not. If the client has left meanwhile, what was created is deleted.
 func (z *znodes) recordOutcome(t *client, creates []*ephemeral, asks []jute.Request, sent span, results []zkconn.Result, err error) {
 	left, unknown := t.Left(), errors.Is(err, ErrUnknownOutcome)
-	var contested []*ephemeral // may have been created at a path where the record has another one
+	var contested []*ephemeral // may have been created, at paths where the record has others
 	g := z.sender.state.lock()
 	for i, n := range creates {
 		path := z.space.relative(asks[i].Path)
 		switch {
-		case n == nil && err == nil:
+		case n == nil && err == nil: // it creates none, and was carried out
 			g.record.changed(asks[i].Op, path)
-		case n == nil:
+		case n == nil: // it creates none, and was not carried out, or may not have been
 			o := g.record.byPath[path]
 			if o != nil && asks[i].Op == jute.OpDelete && (unknown || errors.Is(err, ErrNoNode)) {
 				z.sender.tasks.run(func() { z.recheck(o) })
 			}
 		case err == nil:
 			path = z.space.relative(results[i].Path) // with its number
-			g.record.forget(n, path)                 // the znode that was there before is gone
+			g.record.forget(n, path)
 			g.record.created(n, path)
 			n.sent = sent
-		case !unknown:
+		case !unknown: // it was refused
 			g.record.strike(n)
-		case asks[i].Flags == jute.FlagEphemeralSequential:
-			n.doubtful = true // its path is looked for when the client has given it up
-		case g.record.byPath[path] == nil:
+		case asks[i].Flags == jute.FlagEphemeralSequential: // its path is not known: see findCreated
+			n.doubtful = true
+		case g.record.byPath[path] == nil: // it may be there: see owned
 			n.doubtful, n.sent = g.record.created(n, path), sent
-		default:
+		default: // it may be there, or still the one that the record has: see owned
 			n.path, n.doubtful, n.sent = path, true, sent
 			contested = append(contested, n)
 		}
@@ -297,16 +295,14 @@ func (z *znodes) recordOutcome(t *client, creates []*ephemeral, asks []jute.Requ
 
 // changed records what an operation that was carried out did to a znode of the record.
 func (r *record) changed(kind jute.Op, path string) {
-	switch kind {
-	case jute.OpDelete:
-		if n := r.byPath[path]; n != nil {
-			n.client.repeats.Store(0)
-			r.strike(n)
-		}
-	case jute.OpSetData:
-		if n := r.byPath[path]; n != nil && n.doubtful {
-			n.doubtful = false // a client changes only what it has made sure is its own
-		}
+	n := r.byPath[path]
+	switch {
+	case n == nil:
+	case kind == jute.OpDelete:
+		n.client.repeats.Store(0)
+		r.strike(n)
+	case kind == jute.OpSetData:
+		n.doubtful = false // a client changes only what it has made sure is its own
 	}
 }
 

@@ -1,5 +1,5 @@
 // The record of what clients have, or may have, in ZooKeeper: made before the request, true after a
-// lost answer, and all that a client leaves is deleted, and no more.
+// lost answer, and all that a client leaves is deleted, and no more. Helpers: helper_test.go.
 
 package session_test
 
@@ -51,13 +51,11 @@ func TestWhatATransactionCreatesIsTheClients(t *testing.T) {
 
 		b.Leave()
 		synctest.Wait()
-		names := w.children(s, "/claims")
-		require.Len(w, names, 2, "what b was refused is not b's to delete")
+		require.Len(w, w.children(s, "/claims"), 2, "what b was refused is not b's to delete")
 
 		a.Leave()
 		synctest.Wait()
-		names = w.children(s, "/claims")
-		require.Empty(w, names)
+		require.Empty(w, w.children(s, "/claims"))
 		require.True(w, w.exists(s, "/kept"), "only ephemeral znodes go with the client")
 	})
 }
@@ -66,9 +64,9 @@ func TestWhatATransactionCreatesIsTheClients(t *testing.T) {
 func TestTheRecordKnowsWhoseAClaimOfUnknownOutcomeIs(t *testing.T) {
 	type row struct {
 		verdict zktest.Verdict
-		rival   bool
-		stands  []string
-		left    bool // before anybody has looked
+		rival   bool     // another client's znode is there
+		stands  []string // what a recovery of the client finds
+		left    bool     // the client leaves before the outcome is known
 	}
 	each(t, map[string]row{
 		"request lost":              {verdict: zktest.CutBefore},
@@ -83,8 +81,7 @@ func TestTheRecordKnowsWhoseAClaimOfUnknownOutcomeIs(t *testing.T) {
 			require.NoError(w, b.commit(w, 1, session.CreateOp("/claims/1", []byte("b"), session.Ephemeral())))
 		}
 		w.cutOnce(c.verdict, func(r *zktest.Request) bool { return r.Op.Writes() })
-		err := a.commit(w, 1, session.CreateOp("/claims/1", []byte("a"), session.Ephemeral()))
-		require.ErrorIs(w, err, session.ErrUnknownOutcome)
+		require.ErrorIs(w, a.commit(w, 1, session.CreateOp("/claims/1", []byte("a"), session.Ephemeral())), session.ErrUnknownOutcome)
 		if !c.left {
 			require.ElementsMatch(w, c.stands, a.standing(w))
 		}
@@ -116,18 +113,18 @@ func TestEnsureLeavesWhatExists(t *testing.T) {
 	})
 }
 
-// lose has a client create an ephemeral sequential znode; it is made, and the answer is lost.
+// lose has a client create an ephemeral sequential znode whose answer is lost, or the request too,
+// as the verdict says.
 func (w *harness) lose(t *client, path, data string, verdict zktest.Verdict) {
 	w.cutOnce(verdict, func(r *zktest.Request) bool {
 		return r.Op == zktest.OpMulti && len(r.Ops) == 1 && r.Ops[0].Op != zktest.OpCheck
 	})
-	err := t.commit(w, 1, session.CreateOp(path, []byte(data), session.Ephemeral(), session.Sequential()))
-	require.ErrorIs(w, err, session.ErrUnknownOutcome)
+	require.ErrorIs(w, t.commit(w, 1, session.CreateOp(path, []byte(data), session.Ephemeral(), session.Sequential())), session.ErrUnknownOutcome)
 }
 
-// Incarnations crash while they recover, and several look at once. Each is told the same, and none
-// that the epoch is over, since no EpochEnded would follow, for which a host waits then. The client
-// may leave before they are told, or after that: nothing of it stays.
+// Incarnations crash while they recover, and several recover at once. Each is told the same, and
+// none that the epoch is over, since no EpochEnded would follow, for which a host waits then. The
+// client may leave before they are told, or after that: nothing of it stays.
 func TestRecoveriesThatLookAtOnceAgree(t *testing.T) {
 	for round := range 70 {
 		inBubbleHere(t, func(w *harness) {
@@ -217,16 +214,16 @@ func TestAZnodeIsRemovedOnce(t *testing.T) {
 		synctest.Wait()
 		again(w, t, path)
 		synctest.Wait()
-		his := w.client(rival).join(w, 1, alone)
+		theirs := w.client(rival).join(w, 1, alone)
 		if verdict == zktest.CutBefore {
-			require.ErrorIs(w, his.Err, session.ErrNodeExists)
+			require.ErrorIs(w, theirs.Err, session.ErrNodeExists)
 		} else {
-			require.NoError(w, his.Err)
+			require.NoError(w, theirs.Err)
 		}
 		w.script(func() { down = false })
 		w.pass(time.Minute)
 		require.Zero(w, session.RecordLen(s))
-		require.Equal(w, his.Err == nil, w.exists(rival, path), "it is the rival's, if it is anybody's")
+		require.Equal(w, theirs.Err == nil, w.exists(rival, path), "what is there is the rival's")
 	})
 }
 
@@ -234,7 +231,7 @@ func TestAZnodeIsRemovedOnce(t *testing.T) {
 // answer was lost, or by another client. It is not deleted with what the client left behind.
 func TestWhatStandsInTheOldPlaceIsLeftAlone(t *testing.T) {
 	mine := session.CreateOp("/claim", []byte("mine"), session.Ephemeral())
-	his := session.CreateOp("/claim", []byte("his"), session.Ephemeral())
+	theirs := session.CreateOp("/claim", []byte("theirs"), session.Ephemeral())
 	gone := session.DeleteOp("/claim", -1)
 	pairs(t, map[string]func(w *harness, t *client, rival *session.Session){
 		"the answer was lost": func(w *harness, t *client, _ *session.Session) {
@@ -242,7 +239,7 @@ func TestWhatStandsInTheOldPlaceIsLeftAlone(t *testing.T) {
 			require.ErrorIs(w, t.commit(w, 1, gone), session.ErrUnknownOutcome)
 			require.ErrorIs(w, t.commit(w, 1, gone), session.ErrNoNode)
 		},
-		"by somebody else": func(w *harness, _ *client, rival *session.Session) {
+		"by another session": func(w *harness, _ *client, rival *session.Session) {
 			require.NoError(w, rival.Delete(w.ctx, "/claim", -1))
 		},
 	}, map[string]bool{
@@ -255,7 +252,7 @@ func TestWhatStandsInTheOldPlaceIsLeftAlone(t *testing.T) {
 		}
 		require.NoError(w, t.commit(w, 1, mine))
 		deleted(w, t, rival)
-		require.NoError(w, other.commit(w, 1, his))
+		require.NoError(w, other.commit(w, 1, theirs))
 		t.Leave()
 		w.pass(time.Second)
 		require.True(w, w.exists(rival, "/claim"), "it is the other's")
@@ -306,18 +303,16 @@ func TestWhatMayNotBeReadIsToldByItsOwner(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, other := w.open(), w.open()
 		t := w.client(s)
-		for path, owner := range map[string]*session.Session{"/mine": s, "/his": other} {
+		for path, owner := range map[string]*session.Session{"/mine": s, "/theirs": other} {
 			w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
-			err := t.commit(w, 1, session.CreateOp(path, nil, session.Ephemeral()))
-			require.ErrorIs(w, err, session.ErrUnknownOutcome)
+			require.ErrorIs(w, t.commit(w, 1, session.CreateOp(path, nil, session.Ephemeral())), session.ErrUnknownOutcome)
 			if owner == other {
 				require.NoError(w, s.Delete(w.ctx, path, -1))
 				w.create(other, path, nil, session.Ephemeral())
 			}
 		}
 		w.meets(zktest.Fail(zktest.ErrNoAuth), func(r *zktest.Request) bool { return r.Op == zktest.OpGetData })
-		r := t.recover(w, 1)
-		require.Equal(w, recovered{standing: []string{"/mine"}}, r)
+		require.Equal(w, recovered{standing: []string{"/mine"}}, t.recover(w, 1))
 	})
 }
 
@@ -358,8 +353,7 @@ func TestARecoveryEndsWithTheEpoch(t *testing.T) {
 		w.meets(zktest.Fail(zktest.ErrThrottled), func(r *zktest.Request) bool { return r.SessionID == mine && r.Op == zktest.OpMulti && len(r.Ops) == 2 })
 		t.Commit(1, []session.Op{session.CreateOp("/one", nil), session.CreateOp("/two", nil)}, func([]session.Result, error) {})
 		time.AfterFunc(time.Second, func() { w.srv.Expire(mine) })
-		err := t.recover(w, 1).err
-		require.ErrorIs(w, err, session.ErrExpired)
+		require.ErrorIs(w, t.recover(w, 1).err, session.ErrExpired)
 	})
 }
 
@@ -386,20 +380,19 @@ func TestARecoveryDoesNotWaitForADeparture(t *testing.T) {
 	})
 }
 
-// A recovery ends with what stands, or with the epoch, whatever a server says meanwhile: whoever
-// asked for it can do nothing before.
+// A recovery ends with the znodes that exist, or with the epoch, whatever a server says meanwhile:
+// its host can do nothing before.
 func TestARecoveryIsNotPutOff(t *testing.T) {
-	each(t, map[string]zktest.Op{"the check": zktest.OpMulti, "the look": zktest.OpExists}, func(w *harness, op zktest.Op) {
+	each(t, map[string]zktest.Op{"the check": zktest.OpMulti, "the read": zktest.OpExists}, func(w *harness, op zktest.Op) {
 		_, t := w.openClient()
 		path := t.inQueue(w).Path
 		w.meets(zktest.Fail(zktest.ErrSystem), first(5, func(r *zktest.Request) bool { return r.Op == op }))
-		r := t.recover(w, 1)
-		require.Equal(w, recovered{standing: []string{path}}, r)
+		require.Equal(w, recovered{standing: []string{path}}, t.recover(w, 1))
 	})
 }
 
-// Who has given his client up is told of nothing any more, so he can't have anything that he would
-// have to be told of the loss of.
+// A client that was left is told nothing any more. So it gets no hold, of whose end it would have
+// to be told.
 func TestAClientThatWasLeftHoldsNothing(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		_, t := w.openClient()
@@ -476,8 +469,7 @@ func TestRecoverTellsWhatReallyExists(t *testing.T) {
 		require.Contains(w, r.standing, stands)
 		require.ElementsMatch(w, r.standing, t.Leftovers())
 		require.ElementsMatch(w, r.standing, w.ephemerals(id(s)))
-		r = t.recover(w, 2)
-		require.ErrorIs(w, r.err, session.ErrExpired)
+		require.ErrorIs(w, t.recover(w, 2).err, session.ErrExpired)
 	})
 }
 

@@ -13,11 +13,11 @@ import (
 // [ErrClosed] if the session is closed before: then the znode may stand.
 func (t *client) Remove(number uint64, path string, done func(error)) {
 	s := t.session
-	t.vacate(path)
+	t.tellReleased(path)
 	t.within(number, func(e *epoch) {
 		g := s.state.lock()
 		n := g.record.at(t, path)
-		another := n == nil && g.record.byPath[path] != nil
+		another := n == nil && g.record.byPath[path] != nil // the znode there is another client's
 		g.unlock()
 		var err error
 		if !another {
@@ -83,7 +83,7 @@ func (z *znodes) remove(e *epoch, path string, n *ephemeral) error {
 func (z *znodes) erase(e *epoch, path string, n *ephemeral) error {
 	g := z.sender.state.lock()
 	alone := n != nil && n.form == znode.Alone
-	doubt := alone && n.suspect
+	doubt := alone && n.suspect // the znode at the path may be another's: it is read before it is deleted
 	g.unlock()
 	for try := 1; ; try++ {
 		var seen proof
@@ -95,7 +95,7 @@ func (z *znodes) erase(e *epoch, path string, n *ephemeral) error {
 			}
 			seen = proof{}
 			err := conn.Delete(z.space.path(path), -1)
-			doubt = alone // from now on a znode there may be another's
+			doubt = alone // the deletion may have been carried out, and its answer lost
 			return err
 		})
 		switch {
@@ -112,7 +112,7 @@ func (z *znodes) erase(e *epoch, path string, n *ephemeral) error {
 	}
 }
 
-// removed notes that a contender is gone for certain. deleted: this deletion was carried out.
+// removed records that a contender is gone for certain. deleted: this deletion was carried out.
 func (z *znodes) removed(n *ephemeral, path string, deleted bool) {
 	g := z.sender.state.lock()
 	defer g.unlock()
@@ -126,7 +126,7 @@ func (z *znodes) removed(n *ephemeral, path string, deleted bool) {
 	g.record.gone(path)
 }
 
-// stillThere looks whether a contender of the form Alone is still the znode at its path. Names come
+// stillThere asks whether a contender of the form Alone is still the znode at its path. Names come
 // again, Czxids do not.
 func (z *znodes) stillThere(conn *zkconn.Conn, p *proof, n *ephemeral) (bool, error) {
 	g := z.sender.state.lock()

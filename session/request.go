@@ -17,9 +17,9 @@ type sender struct {
 	state    *state
 	tasks    *tasks
 	lifetime *lifetime
-	start    func()
-	retry    RetryPolicy
-	most     int // bytes of a request
+	start    func()      // Session.Start
+	retry    RetryPolicy // of readOut
+	most     int         // bytes of a request
 }
 
 // connRef refers to a connection over which requests may go: its epoch, and its number among the
@@ -149,7 +149,7 @@ func (q *sender) unlessClosed(err error) error {
 	return err
 }
 
-// pause waits, or less if ctx ends, or the session, whose end is not to wait for it.
+// pause waits until the time is over, ctx ends, or the session ends.
 func (q *sender) pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -182,7 +182,7 @@ func send[T any](ctx context.Context, q *sender, c *zkconn.Conn, call func(c *zk
 	}
 }
 
-// errLeft: the caller's context ended while the request was under way.
+// errLeft is the error of send if the caller's context ended while the request was under way.
 var errLeft = errors.New("the context ended")
 
 // readOut sends a request that may be repeated, and repeats it by the session's [RetryPolicy] when
@@ -234,7 +234,7 @@ func readOut[T any](ctx context.Context, q *sender, call func(c *zkconn.Conn) (T
 func writeOut[T any](ctx context.Context, q *sender, size int, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	var none T
 	var at connRef
-	var above losses
+	var above losses // at the requests that prepare the write
 	for {
 		var err error
 		if at, err = q.conn(ctx, nil, at); err != nil {
@@ -294,7 +294,8 @@ const mostLosses = 8 // with pauses that grow up to 1.28 s
 // way at the time must not be blamed: so the last try is alone on its connection.
 type losses struct{ times int }
 
-// once makes a request, and counts a loss for which the request may be to blame.
+// once makes a request, and counts a loss for which the request may be to blame. The last try has
+// the connection to itself.
 func once[T any](n *losses, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	if n.times >= mostLosses-1 {
 		c = c.Alone()
@@ -330,7 +331,7 @@ func others(c *zkconn.Conn) error {
 	return nil
 }
 
-// try makes a request once more, unless it was lost too often.
+// try makes a request, unless it was lost too often.
 func (n *losses) try(c *zkconn.Conn, call func(c *zkconn.Conn) error) error {
 	if err := n.verdict(c); err != nil {
 		return err
@@ -351,7 +352,8 @@ type preparationError struct{ loss error }
 
 func (e *preparationError) Error() string { return e.loss.Error() }
 
-// Is tells that the request was not sent, and the kind of the loss.
+// Is tells that the other request was not sent (ErrNotSent, not ErrNoReply), and the kind of the
+// loss.
 func (e *preparationError) Is(target error) bool {
 	return target == zkconn.ErrNotSent || target != zkconn.ErrNoReply && errors.Is(e.loss, target)
 }

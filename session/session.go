@@ -21,22 +21,24 @@ import (
 // Session is the way to ZooKeeper. It lives until it is closed, across any number of ZooKeeper
 // sessions, which it numbers as epochs. It is safe for concurrent use.
 type Session struct {
-	cfg    config
-	log    *slog.Logger
-	clock  clock
-	view   lease.View // the lease, as read without the mutex
+	cfg config
+	log *slog.Logger
+	// Its actor: see sessionActor.
 	system *actors.System
 	scope  actors.Scope
 	ref    actors.Ref[message]
-	topic  *notify.Topic[Status]
-
-	lifetime lifetime
-	tasks    tasks
+	// Its state, and its end.
 	state    state
-	space    namespace
-	file     *sessionFile // nil: there is none
-	sender   sender
-	znodes   znodes
+	topic    *notify.Topic[Status]
+	clock    clock
+	view     lease.View // the lease, as read without the mutex
+	lifetime lifetime
+	// Its requests.
+	tasks  tasks
+	space  namespace
+	sender sender
+	znodes znodes
+	file   *sessionFile // nil: there is none
 }
 
 // State is how a session stands with ZooKeeper.
@@ -201,9 +203,9 @@ func reaches(s, other *Session) bool {
 	return s == other || slices.ContainsFunc(s.cfg.servers, func(addr string) bool { return slices.Contains(other.cfg.servers, addr) })
 }
 
-// beside is reaches for those who must not be wrong: where addresses are dialled in a way of the
-// caller's own ([WithDialer]), the same ones may lead elsewhere, unless the sessions share a system
-// of actors.
+// beside is reaches for callers that must not be wrong. Where the application has a dialer
+// ([WithDialer]), the same addresses may lead elsewhere, unless the sessions share a system of
+// actors.
 func beside(s, other *Session) bool {
 	return s == other || reaches(s, other) && (s.system == other.system || s.cfg.dial == nil && other.cfg.dial == nil)
 }
@@ -221,7 +223,7 @@ func (s *Session) Start() {
 	}
 }
 
-// afterStart is recipe.AfterStart.
+// afterStart is recipe.AfterStart: see [WithDeferredStart].
 func (s *Session) afterStart(f func()) {
 	g := s.state.lock()
 	wait := s.cfg.deferred && !g.started && !g.closing
@@ -235,7 +237,6 @@ func (s *Session) afterStart(f func()) {
 	}
 }
 
-// runDeferred calls what has waited for the start.
 func (s *Session) runDeferred() {
 	g := s.state.lock()
 	waiting := g.deferred

@@ -1,4 +1,5 @@
-// What cannot be seen from outside: panics under the mutex, who ends a hold first, pauses.
+// What cannot be seen from outside: panics under the mutex, who ends a hold first, pauses. Helpers:
+// export_test.go.
 
 package session
 
@@ -30,8 +31,8 @@ func withClient(t *testing.T, test func(t *testing.T, s *Session, client *Client
 	})
 }
 
-// guardedBy does what a timer does.
-func guardedBy(s *Session, react func(k *keeper)) {
+// asATimer does something with the keeper as its timers do.
+func asATimer(s *Session, react func(k *keeper)) {
 	g := s.state.lock()
 	defer g.unlock()
 	react(&g.keeper)
@@ -42,13 +43,13 @@ func guardedBy(s *Session, react func(k *keeper)) {
 func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, react := range map[string]func(s *Session, t *Client, h *Hold){
-		"a proof of life is due":   func(s *Session, _ *Client, _ *Hold) { guardedBy(s, (*keeper).syncDue) },
-		"trust ends":               func(s *Session, _ *Client, _ *Hold) { guardedBy(s, (*keeper).expiryDue) },
-		"the clocks are looked at": func(s *Session, _ *Client, _ *Hold) { guardedBy(s, (*keeper).clockDue) },
-		"a hold is doubted":        func(_ *Session, _ *Client, h *Hold) { _ = h.lost() },
-		"a proof has come":         func(s *Session, _ *Client, _ *Hold) { s.state.in.cur.hear(zkconn.Proved{Sent: time.Now()}) },
-		"the connection goes":      func(s *Session, _ *Client, _ *Hold) { s.cfg.strict = true; s.state.in.cur.disconnected() },
-		"another hold is made":     func(_ *Session, t *Client, _ *Hold) { _, _ = t.Hold(1, "/queue/z", 3, func(error) {}) },
+		"a proof of life is due":  func(s *Session, _ *Client, _ *Hold) { asATimer(s, (*keeper).syncDue) },
+		"trust ends":              func(s *Session, _ *Client, _ *Hold) { asATimer(s, (*keeper).expiryDue) },
+		"the clocks are compared": func(s *Session, _ *Client, _ *Hold) { asATimer(s, (*keeper).clockDue) },
+		"a hold is doubted":       func(_ *Session, _ *Client, h *Hold) { _ = h.lost() },
+		"a proof has come":        func(s *Session, _ *Client, _ *Hold) { s.state.in.cur.hear(zkconn.Proved{Sent: time.Now()}) },
+		"the connection goes":     func(s *Session, _ *Client, _ *Hold) { s.cfg.strict = true; s.state.in.cur.disconnected() },
+		"another hold is made":    func(_ *Session, t *Client, _ *Hold) { _, _ = t.Hold(1, "/queue/z", 3, func(error) {}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			withClient(t, func(t *testing.T, s *Session, client *Client) {
@@ -59,7 +60,8 @@ func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 					holds = append(holds, h)
 				}
 				g := s.state.lock()
-				g.holds[nil] = struct{}{} // to end it is a panic
+				broken := &Hold{client: client, cancel: func(error) {}, onEnd: func(error) {}}
+				g.holds[broken] = struct{}{} // it has no session, so its end is a panic, once
 				g.unlock()
 				ShiftWall(s, time.Hour) // trust has ended, unnoticed
 				s.tasks.call(func() { react(s, client, holds[0]) })
@@ -79,7 +81,7 @@ func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 
 // A goroutine that ends a hold while another is ending it finds it done, with its Err: either lost
 // or released.
-func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
+func TestAHoldThatAnotherGoroutineEndsIsDone(t *testing.T) {
 	t.Parallel()
 	for name, joint := range map[string]bool{"a hold": false, "a whole": true} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +89,7 @@ func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 				h, err := client.Hold(1, "/queue/x", 1, func(error) {})
 				require.NoError(t, err)
 				end := func(cause error) bool { return client.End(h, cause) }
-				quicker := func() (finished func()) {
+				quicker := func() (finished func()) { // another goroutine's end of the hold, in two steps
 					g := s.state.lock()
 					defer g.unlock()
 					g.endHolds(ErrUntrusted)

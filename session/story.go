@@ -21,7 +21,7 @@ type story struct {
 	// What warnings tell as causes.
 	ran   lease.Instant // when this process was last seen to run
 	stood time.Duration // the longest time that it did not run, since the last proof
-	heard lease.Instant // when the request that was answered last was sent; zero: none was in this epoch
+	heard lease.Instant // when the request was sent that was answered last; zero: none was in this epoch
 	given time.Duration // the timeout of the last ZooKeeper session; 0: there was none
 	// Losses whose end is to be logged.
 	cut       bool      // the loss of the connection was a warning
@@ -71,12 +71,12 @@ func (k *keeper) sawClock(now lease.Instant) {
 
 // hears records an answer to a request that was sent at that moment.
 func (g *guarded) hears(sent lease.Instant) {
-	if g.story.heard = sent; sent.Mono >= g.story.deletedAt.Mono {
+	g.story.heard = sent
+	if sent.Mono >= g.story.deletedAt.Mono {
 		g.tellDeleted()
 	}
 }
 
-// silent is for how long there was no answer.
 func (s *story) silent(now lease.Instant) time.Duration {
 	if s.heard == (lease.Instant{}) {
 		return 0
@@ -98,7 +98,6 @@ func (k *keeper) lose(e *epoch, now lease.Instant) {
 	k.in.say(slog.LevelWarn, "trust in the ZooKeeper session has ended, and with it what was held", args...)
 }
 
-// trustIsBack logs that a lack of trust has ended.
 func (k *keeper) trustIsBack(e *epoch) {
 	if s := &k.in.story; !s.untrusted.IsZero() {
 		k.in.say(ends, "the ZooKeeper session is trusted again", e.about("after", round(time.Since(s.untrusted)))...)
@@ -106,7 +105,6 @@ func (k *keeper) trustIsBack(e *epoch) {
 	}
 }
 
-// connectionLost tells what was lost with a connection, under WithStrict.
 func (g *guarded) connectionLost(e *epoch, lost []string) {
 	if e.begun {
 		g.story.down = cmp.Or(g.story.down, time.Now())
@@ -116,7 +114,6 @@ func (g *guarded) connectionLost(e *epoch, lost []string) {
 	}
 }
 
-// connectionBack logs that a connection replaces the lost one.
 func (g *guarded) connectionBack(e *epoch) {
 	if g.story.cut {
 		g.say(ends, "the connection is back", e.about("server", e.server, "after", round(time.Since(g.story.down)))...)

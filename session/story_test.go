@@ -1,5 +1,5 @@
 // The log: what an operator reads of losses and their ends, of slips, and how much of it; and that
-// it shows absolute paths, as errors do.
+// it shows absolute paths, as errors do. Helpers: journal in helper_test.go.
 
 package session_test
 
@@ -237,11 +237,13 @@ func TestAStormOfWarningsIsALineASecond(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		lines := map[string]int{}
 		for _, line := range log.lines() {
-			message, _, _ := strings.Cut(strings.TrimPrefix(line, "level="), " ")
-			_, what, _ := strings.Cut(line, "msg=")
-			what, _, _ = strings.Cut(what, " ")
-			lines[message+" "+strings.Trim(what, `"`)]++
+			level, _, _ := strings.Cut(strings.TrimPrefix(line, "level="), " ")
+			_, message, _ := strings.Cut(line, "msg=")
+			word, _, _ := strings.Cut(message, " ")
+			lines[level+" "+strings.Trim(word, `"`)]++
 		}
+		// Twenty items and one line for the others, two paths; and after a second each again, with
+		// its number.
 		require.Equal(w, map[string]int{"WARN dead": 20 + 1 + 21, "WARN held": 2 + 2, "ERROR a": 50}, lines)
 	})
 }
@@ -349,8 +351,8 @@ func TestErrorsShowAbsolutePaths(t *testing.T) {
 	})
 }
 
-// That a znode was deleted may come of the end of the session, of which word is on its way. So it
-// is logged when the server has answered something that was asked since, or after T/6, or when this
+// A znode may have been deleted with its session, whose end is not known here yet. So the loss is
+// logged when the server has answered something that was asked since, or after T/6, or when this
 // process closes the session. Done closes at once. The line has the recipe alone, and the absolute
 // path, as everywhere in the log.
 func TestADeletionIsLoggedWhenTheSessionIsKnownToLive(t *testing.T) {
@@ -390,7 +392,7 @@ func TestADeletionIsLoggedWhenTheSessionIsKnownToLive(t *testing.T) {
 	})
 }
 
-// The answer to what was asked before the deletion may have been on its way since before it.
+// The answer to a request that was sent before the deletion may be older than the deletion.
 func TestAnEarlierAnswerProvesNothingAfterADeletion(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		var log journal

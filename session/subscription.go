@@ -14,18 +14,19 @@ import (
 )
 
 // watchMessage is what the actor of a shared watch receives: it knows what the actor does with it.
+// An answer to a request of an earlier incarnation, or of an earlier epoch, is dropped.
 type watchMessage[T any] interface{ deliver(w *sharedWatchActor[T]) }
 
 type (
-	happened[T any] struct{ event seam.Event }
-	wasRead[T any]  struct { // a read was answered
+	happened[T any] struct{ event seam.Event } // to the client
+	wasRead[T any]  struct {                   // a read was answered
 		of     *sharedWatchActor[T]
 		epoch  uint64
 		state  T
 		exists bool
 		err    error
 	}
-	awaited[T any] struct { // what came of waiting for a znode that was missing
+	awaited[T any] struct { // a missing znode is watched, or exists: see client.await
 		of     *sharedWatchActor[T]
 		epoch  uint64
 		exists bool
@@ -64,17 +65,18 @@ type sharedWatchActor[T any] struct {
 	self   actors.Self[watchMessage[T]]
 	client *client
 
-	epoch uint64
-	up    bool
-	busy  bool // a read is under way
-	again bool // something happened meanwhile
-	tries int  // failures in a row
-	turns int  // in which it was missing when it was read, and there when that was to be watched
-
-	known bool
-	seen  T // as read
-	last  T // as published
-	stale bool
+	epoch uint64 // 0: none
+	up    bool   // there is a connection
+	// Its reads, one at a time.
+	busy  bool // one is under way
+	again bool // something happened meanwhile, so that another one follows
+	tries int  // that failed, in a row
+	turns int  // that found no znode, in a row, though it existed when its creation was to be watched
+	// Its state.
+	known bool // there is one
+	seen  T    // as read
+	last  T    // as published: seen, or that made stale
+	stale bool // last is
 }
 
 func newSharedWatchActor[T any](of *sharedWatch[T], self actors.Self[watchMessage[T]]) *sharedWatchActor[T] {
@@ -115,7 +117,7 @@ func (w *sharedWatchActor[T]) onEvent(n seam.Event) {
 		w.read()
 	case machine.Suspended:
 		w.up = false
-		w.grow()
+		w.growStale()
 	case machine.Resumed:
 		w.up = true
 		if w.known && !w.busy && w.tries == 0 {
@@ -125,7 +127,7 @@ func (w *sharedWatchActor[T]) onEvent(n seam.Event) {
 		}
 	case seam.EpochEnded:
 		w.epoch, w.up = 0, false
-		w.grow()
+		w.growStale()
 	case machine.Fired:
 		w.read()
 	}
@@ -187,7 +189,7 @@ func (w *sharedWatchActor[T]) fail(err error) {
 	if w.tries == 1 {
 		w.watch.session.log.Warn("can't watch; trying again", "path", w.watch.session.Path(w.watch.path), "error", err)
 	}
-	w.grow()
+	w.growStale()
 	s, ref, pause := w.watch.session, w.self.Ref(), backoff(w.tries)
 	s.tasks.run(func() {
 		s.sender.pause(s.tasks.life, pause)
@@ -195,7 +197,8 @@ func (w *sharedWatchActor[T]) fail(err error) {
 	})
 }
 
-// publish takes what was seen, and reads again if something happened since the read was sent.
+// publish takes the state that was read, and reads again if something happened since that read was
+// sent.
 func (w *sharedWatchActor[T]) publish(state T) {
 	w.tries, w.turns, w.seen = 0, 0, state
 	stale := !w.up
@@ -211,8 +214,8 @@ func (w *sharedWatchActor[T]) publish(state T) {
 	}
 }
 
-// grow publishes the last state as stale.
-func (w *sharedWatchActor[T]) grow() {
+// growStale publishes the last state as stale.
+func (w *sharedWatchActor[T]) growStale() {
 	if w.known && !w.stale {
 		w.stale, w.last = true, w.watch.spec.stale(w.last)
 		w.watch.topic.Publish(w.last)
@@ -299,16 +302,16 @@ type sharedWatch[T any] struct {
 	topic   *notify.Topic[T]
 	readers int // under the session's mutex
 
-	mu  sync.Mutex
+	mu  sync.Mutex // held while the actor is made, and guards ref
 	ref actors.Ref[watchMessage[T]]
 }
 
-// watchSpec is how a thing is looked at.
+// watchSpec tells the kinds of shared watches apart: what is read, and when that has changed.
 type watchSpec[T any] struct {
 	name  string
 	read  func(t *client, epoch uint64, path string, done func(state T, exists bool, err error)) // with a watch, if it exists
-	stale func(state T) T
-	same  func(a, b T) bool // nothing has happened between the two
+	stale func(state T) T                                                                        // marks it
+	same  func(a, b T) bool                                                                      // nothing has happened between the two
 }
 
 // subscribe gives a reader its channel, and starts the watch if it is the first.

@@ -14,7 +14,7 @@ import (
 // transaction is one that is ready to be sent.
 type transaction struct {
 	asks   []jute.Request
-	guards []checked
+	guards []checked // the holds that must not have ended when it is sent
 }
 
 // Result is what came of one operation of a transaction.
@@ -26,7 +26,7 @@ type Result struct {
 
 // checked is an operation under a hold: see [Op.Under].
 type checked struct {
-	op   int
+	op   int // its index in the transaction
 	hold *Hold
 }
 
@@ -39,7 +39,7 @@ func (s *Session) transaction(space *namespace, ops []Op) (transaction, error) {
 	}
 	for i, op := range ops {
 		switch {
-		case op.hold == nil:
+		case op.hold == nil: // it is under none
 		case op.hold.session != s, op.hold.scattered():
 			return t, fmt.Errorf("ops[%d]: %w: the possession belongs to another session", i, ErrUnsupported)
 		default:
@@ -60,7 +60,6 @@ func (t *transaction) protect() {
 	}
 }
 
-// size is how large it is for a server.
 func (t *transaction) size() int { return zkconn.SizeOf(t.asks...) }
 
 // guardedBy puts the checks of a hold in front, one for each part, and returns how many they are.
@@ -78,14 +77,14 @@ func (t *transaction) guardedBy(h *Hold) int {
 	return len(asks)
 }
 
-// send sends it, unless a hold that it is under is over. That is checked where its place among the
+// send sends it, unless one of its guards has ended. That is checked when its place among the
 // session's requests is fixed. So a request that is sent after the end of a hold is carried out
 // behind everything that was sent under the hold.
 func (t *transaction) send(c *zkconn.Conn) ([]zkconn.Result, error) {
 	for _, g := range t.guards {
 		for p := range HoldsFrom(g.hold.ctx) {
 			p.writes.Add(1)
-			defer p.writes.Add(-1)
+			defer p.writes.Add(-1) // at the end of send
 		}
 	}
 	return c.MultiWhile(t.permitted, t.asks)
@@ -95,29 +94,29 @@ func (t *transaction) permitted() bool {
 	return !slices.ContainsFunc(t.guards, func(g checked) bool { return g.hold.isOver() })
 }
 
-// isOver tells whether the hold is over, without a look at the clocks. It takes no locks.
+// isOver tells whether the hold is over, by its flags and not by the clocks. It takes no locks.
 func (h *Hold) isOver() bool {
 	return h.ended.Load() || slices.ContainsFunc(h.parts, func(p *Hold) bool { return p.ended.Load() })
 }
 
-// lost returns the guard for which the transaction was not carried out, whose hold is over then;
-// nil if there is none. A check of the hold's znode that fails is how the hold learns that its
-// znode is gone.
+// lost returns the guard because of which the transaction was not carried out, and whose hold is
+// over then; nil if there is none. The hold ended before the transaction was sent; or the check of
+// its znode has failed, by which the hold learns that the znode is gone.
 func (t *transaction) lost(results []zkconn.Result, err error) *checked {
 	for i := range t.guards {
 		g := &t.guards[i]
 		switch {
-		case err == zkconn.ErrCalledOff && g.hold.isOver():
-		case g.op < len(results) && results[g.op].Err != nil && !errors.Is(results[g.op].Err, ErrRolledBack):
+		case err == zkconn.ErrCalledOff && g.hold.isOver(): // it was not sent
+		case g.op < len(results) && results[g.op].Err != nil && !errors.Is(results[g.op].Err, ErrRolledBack): // the operation failed
 			part := g.hold.part(&t.asks[g.op])
 			if part == nil {
-				return nil // that operation failed as any other
+				return nil // as any operation may: it does not check the hold's znode
 			}
 			part.client.End(part, ErrDeleted)
 		default:
 			continue
 		}
-		<-g.hold.Done() // by this, or by another goroutine that is ending it
+		<-g.hold.Done() // prompt: it has ended above, or another goroutine is ending it
 		return g
 	}
 	return nil
@@ -308,17 +307,17 @@ func (t *client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 		return
 	}
 	over := func() {}
-	if !s.znodes.takesDown(t, written.asks) {
+	if !s.znodes.takesDown(t, written.asks) { // else no recovery has to wait for it
 		over = t.undertake()
 	}
 	t.entered(number, func(e *epoch) (func(), error) {
 		creates, err := s.znodes.expect(t, e, written.asks)
 		return func() {
 			defer over()
-			s.znodes.pauseIfRepeated(s.tasks.life, min(int(t.repeats.Load()), 8), "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(ops[0].ask.Path))
+			s.znodes.pauseIfRepeated(s.tasks.life, min(int(t.repeats.Load()), mostRepeats), "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(ops[0].ask.Path))
 			results, sent, err := s.znodes.commitOnce(e, &written)
 			if g := written.lost(results, err); g != nil {
-				results, err = written.unguarded(g), ErrNoNode
+				results, err = written.unguarded(g), ErrNoNode // see Op.Under
 			}
 			s.znodes.recordOutcome(t, creates, written.asks, sent, results, err)
 			done(s.space.results(results), err)
@@ -329,8 +328,8 @@ func (t *client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	})
 }
 
-// takesDown reports whether a transaction deletes a znode of the client. It cannot come late: once
-// that is deleted otherwise, the whole transaction fails.
+// takesDown reports whether a transaction deletes a znode of the client. Such a transaction is not
+// carried out late: once the znode is deleted otherwise, the whole of it fails.
 func (z *znodes) takesDown(t *client, asks []jute.Request) bool {
 	g := z.sender.state.lock()
 	defer g.unlock()
@@ -350,7 +349,7 @@ func (z *znodes) commitOnce(e *epoch, t *transaction) (results []zkconn.Result, 
 	err = z.sender.insist(e, func(c *zkconn.Conn) (err error) {
 		if lost {
 			if err := caughtUp(c, "/"); err != nil {
-				return retried(err) // what a server says against that says nothing of the transaction
+				return retried(err) // a refusal of the check says nothing of the transaction
 			}
 			sent.until = c.LastZxid()
 			return ErrUnknownOutcome

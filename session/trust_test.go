@@ -1,5 +1,5 @@
 // Trust: at which instant holds end, by either clock, what extends it, what it costs, and how it
-// comes back.
+// comes back. Helpers: steady and timeout in helper_test.go.
 
 package session_test
 
@@ -20,8 +20,8 @@ import (
 )
 
 // B06: a partition ends a hold at an exact instant, before the server ends the session; for each
-// kind of possession see test/losses. A timer of its own ends it: neither the next proof nor a look
-// at the clocks is due then.
+// kind of possession see test/losses. A timer of its own ends it: neither the next proof nor a
+// check of the clocks is due then.
 func TestAHoldEndsWithTrustWhateverElseIsDue(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, _, h := w.holding(session.WithTimeout(timeout), session.WithTick(timeout/4))
@@ -48,7 +48,7 @@ func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 		require.Equal(w, []string{"trust gained"}, t.told())
 		w.requests()
 		time.Sleep(time.Hour)
-		require.Empty(w, w.requests(), "who stands in line and is not next depends on nothing")
+		require.Empty(w, w.requests(), "a contender that is not next depends on nothing")
 		t.StandBy(1, true)
 		require.Equal(w, []string{"trust gained"}, t.told())
 		require.Equal(w, []string{"multi"}, w.requests(), "one write when trust comes back")
@@ -298,6 +298,8 @@ func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
 	}, (*harness).releaseTooLate)
 }
 
+// releaseTooLate: halt ends trust, and before that is noticed, release gives up the hold, the whole
+// of which it is a part, or its client.
 func (w *harness) releaseTooLate(halt func(*session.Session, *session.Hold), release func(*harness, *client, *session.Hold, func(error) bool)) {
 	s := w.open(session.WithTimeout(timeout))
 	t, bystander := w.client(s), w.client(s)

@@ -1,5 +1,6 @@
 // Subscriptions: each tells the present state, misses no change, and outlives connections and
-// epochs; and a znode on which no client depends any more is not watched any more.
+// epochs; and a znode on which no client depends any more is not watched any more. Helpers: newest
+// and quiet in helper_test.go.
 
 package session_test
 
@@ -40,7 +41,7 @@ func TestWatchDataFollowsAZnodeThroughItsLives(t *testing.T) {
 			}
 		}
 		for d = (session.Data{}); !bytes.Equal(d.Bytes, []byte{99}); {
-			d = bubble.Within(w, 20*time.Second, states) // it pauses where it looks in vain, again and again
+			d = bubble.Within(w, 20*time.Second, states) // it pauses where it reads in vain, again and again
 		}
 	})
 }
@@ -104,7 +105,7 @@ func TestOneWatchForAnyNumberOfReaders(t *testing.T) {
 		require.Equal(w, 1, session.SharedWatches(s))
 		_, open := <-s.WatchData(only, "/a")
 		require.True(w, open, "a context that is over gets what there is")
-		bubble.Closed(w, s.WatchData(only, "/b"), "where nobody else watches there is nothing")
+		bubble.Closed(w, s.WatchData(only, "/b"), "where no other subscriber is there is nothing")
 		require.Equal(w, 1, session.SharedWatches(s))
 	})
 }
@@ -183,7 +184,7 @@ func TestWhatMayNotBeReadIsTriedAgain(t *testing.T) {
 		require.True(w, newest(w, states).Exists)
 		require.NoError(w, errOf(s.SetACL(w.ctx, "/a", session.AnyoneACL(session.PermWrite|session.PermAdmin), -1)))
 		w.write(s, "/a", []byte("y")) // the watch does not tell a session that may not read
-		w.srv.Expire(id(s))           // after which the watch looks for itself
+		w.srv.Expire(id(s))           // in the next epoch the watch reads by itself
 		time.Sleep(time.Second)
 		d := newest(w, states)
 		require.True(w, d.Stale)
@@ -313,7 +314,7 @@ func TestAClientThatForgoesAWatchLeavesItToTheOthers(t *testing.T) {
 		a.Unwatch(number, "/a")
 		a.Unwatch(number+1, "/a") // of an epoch that is not
 		a.Unwatch(number, "/never")
-		w.eventually("nobody depends on it", func() bool { return session.WatchEntries(s) == 0 })
+		w.eventually("no client depends on it", func() bool { return session.WatchEntries(s) == 0 })
 	})
 }
 

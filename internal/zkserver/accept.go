@@ -28,25 +28,26 @@ func (f *Front) accept(l net.Listener) {
 		default:
 			pause = min(max(2*pause, firstPause), longestPause)
 			f.s.cfg.Logger.Warn("cannot accept a connection", "address", l.Addr().String(), "err", err, "again in", pause)
-			if !f.s.rest(pause) {
+			if !rest(pause, f.s.closing) {
 				return
 			}
 		}
 	}
 }
 
-// rest waits; false if the server is closed before.
-func (s *Server) rest(d time.Duration) bool {
+// rest waits for a time; false if end is closed before.
+func rest(d time.Duration, end <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-s.closing:
+	case <-end:
 		return false
 	}
 }
 
+// take begins to serve a connection, or closes it.
 func (f *Front) take(transport net.Conn) {
 	err := f.attach(transport, "")
 	if err == nil {
@@ -79,10 +80,7 @@ func (c *conn) origin() string {
 	if c.host != "" {
 		return c.host
 	}
-	host, _, err := net.SplitHostPort(c.transport.RemoteAddr().String())
-	if err != nil {
-		return ""
-	}
+	host, _, _ := net.SplitHostPort(c.transport.RemoteAddr().String()) // else none
 	return host
 }
 
@@ -100,11 +98,8 @@ func (c *conn) expect() {
 		c.overdue.Reset(left)
 		return
 	}
-	// Runs on the timer's own goroutine and ends at once; after Close it does nothing.
-	c.overdue = time.AfterFunc(left, func() {
-		c.s.mu.Lock()
-		defer c.s.mu.Unlock()
-		if c.session == nil && !c.s.closed {
+	c.overdue = c.s.after(left, func() {
+		if c.session == nil {
 			c.abort()
 		}
 	})

@@ -23,7 +23,7 @@ func (s *Server) setAuth(c *conn, q *jute.Request) bool {
 		if s.cfg.Super != "" && id == s.cfg.Super {
 			c.who.Add(jute.Identity{Scheme: tree.SuperScheme})
 		}
-	case q.Scheme == "ip":
+	case q.Scheme == "ip": // accepted, and adds nothing: the connection has its address already
 	default:
 		p.Err = jute.AuthFailed
 		c.front.traffic.refused++

@@ -251,8 +251,8 @@ func watch(path string, mode int32) jute.Request {
 	return jute.Request{Op: jute.OpAddWatch, Path: path, Flags: mode}
 }
 
-// look reads a znode, and leaves a watch that fires once.
-func look(op jute.Op, path string) jute.Request {
+// readAndWatch leaves a watch that fires once.
+func readAndWatch(op jute.Op, path string) jute.Request {
 	return jute.Request{Op: op, Path: path, Watch: true}
 }
 

@@ -1,6 +1,8 @@
 package zkserver
 
 import (
+	"cmp"
+
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
@@ -57,10 +59,10 @@ func (f *Front) fire(c *tree.Change, n *tree.Node, zxid int64) {
 	switch c.Kind {
 	case tree.Create:
 		f.fireKind(f.data, news{jute.NodeCreated, c.Path, n.ACL(), zxid})
-		f.fireKind(f.child, news{jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL(), zxid})
+		f.fireKind(f.child, news{jute.NodeChildrenChanged, named(tree.Parent(c.Path)), n.Parent().ACL(), zxid})
 	case tree.Delete:
 		f.fireDeleted(news{jute.NodeDeleted, c.Path, n.ACL(), zxid})
-		f.fireKind(f.child, news{jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL(), zxid})
+		f.fireKind(f.child, news{jute.NodeChildrenChanged, named(tree.Parent(c.Path)), n.Parent().ACL(), zxid})
 	case tree.SetData:
 		f.fireKind(f.data, news{jute.NodeDataChanged, c.Path, n.ACL(), zxid})
 	}
@@ -100,10 +102,5 @@ func (c *conn) tell(ev news) {
 	}
 }
 
-// parentName is the name under which clients watch a parent.
-func parentName(path string) string {
-	if p := tree.Parent(path); p != "" {
-		return p
-	}
-	return "/"
-}
+// named is the name under which clients know a node: the root is "" only in the tree.
+func named(path string) string { return cmp.Or(path, "/") }

@@ -16,7 +16,9 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Config says how a server behaves. The zero value is a single server with ZooKeeper's defaults.
+// Config says how a server behaves. The zero value is a single server with the usual limits. It
+// is more lenient than a ZooKeeper that nobody has configured: it makes TTL znodes, answers all
+// four-letter words, and takes any number of connections.
 type Config struct {
 	Version        string        // of ZooKeeper whose behaviour the server has, one of Versions; default the newest
 	Tick           time.Duration // of the expiry clock; default 2s
@@ -39,12 +41,13 @@ type Config struct {
 	Logger         *slog.Logger  // default: discards
 
 	Listen func(ctx context.Context, network, address string) (net.Listener, error) // opens sockets; default the network's
-	Seed   uint64                                                                   // of the moments that a client can't know, such as when in its tick a front passes on; 0: drawn at random
+	Seed   uint64                                                                   // of random moments within a tick: when a front tells the leader of its sessions, and when one learns that it was deposed; 0: drawn at random
 }
 
 // longestTimeout is the longest session timeout that a client can be told.
 const longestTimeout = math.MaxInt32 * time.Millisecond
 
+// complete fills in the defaults, and checks the whole.
 func (c *Config) complete() error {
 	c.Tick = cmp.Or(c.Tick, 2*time.Second)
 	c.MinTimeout = cmp.Or(c.MinTimeout, 2*c.Tick)
@@ -74,7 +77,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("zkserver: session timeouts from %v to %v", c.MinTimeout, c.MaxTimeout)
 	case c.MaxPacket < 64:
 		return fmt.Errorf("zkserver: packets of at most %d bytes", c.MaxPacket)
-	case c.Fronts < 1 || c.Fronts > 254:
+	case c.Fronts < 1 || c.Fronts > 254: // each has an address in 192.0.2.0/24: see newFront
 		return fmt.Errorf("zkserver: %d servers", c.Fronts)
 	case c.Election < 0:
 		return fmt.Errorf("zkserver: elections of %v", c.Election)

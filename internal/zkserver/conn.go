@@ -27,10 +27,10 @@ type conn struct {
 	overdue *time.Timer // closes the connection if there is no session until then
 	ended   bool        // done is closed
 	// The request that is being served, and those that wait.
-	busy    bool     // its own goroutine is inside the server: it flushes by itself
-	mute    bool     // answer nothing
-	rq      *Request // nil: neither an interceptor nor the journal wants it
-	waiting int      // how many of its requests are held up
+	busy    bool     // in dispatch or admit, whose caller writes answers and ends the connection: kick and evict don't
+	mute    bool     // answer nothing to it
+	rq      *Request // as interceptors and the journal see it; nil: there are none
+	waiting int      // how many others are in Front.waiting
 
 	// For four-letter words.
 	number      int64 // in the order in which connections came
@@ -91,7 +91,7 @@ func (c *conn) serve() {
 func (c *conn) gone() {
 	c.s.mu.Lock()
 	c.finish()
-	for g := c.heldUp(); g != nil && !c.s.closed; g = c.heldUp() {
+	for g := c.answerGate(); g != nil && !c.s.closed; g = c.answerGate() {
 		c.s.mu.Unlock()
 		select {
 		case <-g.opened:
@@ -107,8 +107,9 @@ func (c *conn) gone() {
 	c.out.flush() // the last goroutine to write closes the transport
 }
 
-// heldUp returns the gate that keeps answers from the client; nil: there is none.
-func (c *conn) heldUp() *gate {
+// answerGate is the gate that keeps answers from the client: of a front that is stopped, or of a
+// partition; nil: there is none.
+func (c *conn) answerGate() *gate {
 	if c.front.frozen != nil {
 		return c.front.frozen
 	}
@@ -145,7 +146,7 @@ func (c *conn) finish() {
 // it: then it sees it later. The caller holds the server's lock.
 func (c *conn) abort() {
 	c.finish()
-	if c.heldUp() == nil || c.s.closed {
+	if c.answerGate() == nil || c.s.closed {
 		c.out.abort()
 	}
 }
@@ -156,7 +157,7 @@ const noZxid = -1
 // notify sends an event. The caller holds the server's lock.
 func (c *conn) notify(kind jute.EventType, path string, zxid int64) {
 	c.s.fired++
-	if !c.s.as.eventZxid {
+	if !c.s.dialect.eventZxid {
 		zxid = noZxid
 	}
 	e := jute.Event{Type: kind, State: jute.StateConnected, Path: path}
@@ -177,12 +178,10 @@ func (c *conn) kick() {
 }
 
 // wait lets the client have its answers, and then waits for a gate or the end of the connection.
-func (c *conn) wait(g *gate) bool {
+func (c *conn) wait(g *gate) {
 	c.out.flush()
 	select {
 	case <-g.opened:
-		return true
 	case <-c.done:
-		return false
 	}
 }

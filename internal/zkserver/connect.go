@@ -29,22 +29,26 @@ func (c *conn) handshake() bool {
 	return ok
 }
 
+// connect is handle for a handshake; false ends the connection.
 func (c *conn) connect(q *jute.ConnectRequest) bool {
 	s := c.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !c.await(func(c *conn) *gate { return c.connectHeldOnTheWay(q.SessionID) }) {
+	if !c.await(func(c *conn) *gate { return c.connectArrivalGate(q.SessionID) }) {
 		return false
 	}
 	c.came(time.Now())
 	c.rq = s.receive(c, q.SessionID, &jute.Request{Op: jute.OpCreateSession})
 	v := s.decide(c.rq)
-	if !c.pause(v.delay+c.front.queueUp(time.Now())) || !c.await(func(c *conn) *gate { return c.connectHeldHere(q.SessionID) }) || c.front.suspended() {
+	if !c.pause(v.delay + c.front.queueUp(time.Now())) {
 		return false
 	}
-	defer c.note()
+	if !c.await(func(c *conn) *gate { return c.connectServiceGate(q.SessionID) }) || c.front.suspended() {
+		return false
+	}
+	defer c.putInJournal()
 	switch {
-	case v.action == dropRequest:
+	case v.action == dropRequest: // the connection stays without a session, until expect ends it
 		c.deaf = true
 		return true
 	case v.action == cutBefore, q.LastZxidSeen > c.front.applied:
@@ -83,25 +87,26 @@ func (c *conn) welcome(q *jute.ConnectRequest, ss *session) {
 	c.sentOut()
 }
 
-func (c *conn) connectHeldOnTheWay(session int64) *gate {
+// connectArrivalGate is arrivalGate for a handshake, which may ask for a session that is cut off.
+func (c *conn) connectArrivalGate(session int64) *gate {
 	for _, x := range c.s.cuts {
 		if x.in && x.covers(c.host, session) {
 			return x.gate
 		}
 	}
-	return c.heldOnTheWay()
+	return c.arrivalGate()
 }
 
-// connectHeldHere returns the gate that a handshake waits for: sessions are opened and resumed by
-// the leader alone, or by a front that takes itself for the leader.
-func (c *conn) connectHeldHere(session int64) *gate {
+// connectServiceGate is serviceGate for a handshake: sessions are opened and resumed by the leader
+// alone, or by a front that takes itself for the leader.
+func (c *conn) connectServiceGate(session int64) *gate {
 	switch {
 	case c.front.frozen != nil:
 		return c.front.frozen
 	case c.front.believes(session):
 		return nil
-	case session == 0 && c.front.isolated == nil:
-		return c.front.held
+	case session == 0 && c.front.isolated == nil: // a session is resumed all the same: see HoldUp
+		return c.front.heldUp
 	}
 	return c.front.isolated
 }
@@ -114,21 +119,18 @@ func (s *Server) admit(c *conn, q *jute.ConnectRequest) *session {
 	}
 	ss := s.sessions[q.SessionID]
 	switch {
-	case q.SessionID == 0:
-		ss = s.openSession(c.timeout)
-		c.front.catchUp()
-	case ss == nil && s.replaced[q.SessionID]:
+	case q.SessionID == 0, ss == nil && s.replaced[q.SessionID]: // a new client, or as good as new: see Replace
 		delete(s.replaced, q.SessionID)
 		ss = s.openSession(c.timeout)
 		c.front.catchUp()
 	case ss == nil || subtle.ConstantTimeCompare(ss.password[:], q.Password) != 1:
 		return nil
-	default:
+	default: // resumed: a former connection to this front ends
 		if old := c.front.bySession[ss.id]; old != nil {
 			old.finish()
 		}
 		s.touch(ss, time.Now(), c.timeout)
-		c.front.hear()
+		c.front.catchUpIfFollower()
 	}
 	c.cutOff(q.SessionID)
 	c.session, ss.owner = ss, c.front

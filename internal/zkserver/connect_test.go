@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -37,6 +39,39 @@ func TestSessionsAreResumedAndClosed(t *testing.T) {
 		_, p = shake(t, s, &jute.ConnectRequest{SessionID: c.id, Password: c.password})
 		require.Zero(t, p.SessionID)
 	})
+}
+
+type slowLog struct{}
+
+func (slowLog) Write(b []byte) (int, error) {
+	time.Sleep(5 * time.Millisecond)
+	return len(b), nil
+}
+
+// A client whose session is replaced is never told that it is over, even if it comes back at that
+// very moment. The lock is held for long here, for a line of the log, so that it goes to those who
+// wait for it in their order: Replace, the handshake, and Replace again if it let the lock go.
+func TestAReplacedSessionIsNeverSeenToBeOver(t *testing.T) {
+	t.Parallel()
+	s := start(t, zkserver.Config{Logger: slog.New(slog.NewTextHandler(slowLog{}, nil))})
+	c, others, conn := join(t, s), []*client{join(t, s), join(t, s), join(t, s)}, dial(t, s)
+	q := frame((&jute.ConnectRequest{SessionID: c.id, Password: c.password}).Encode)
+	conn.Write(q[:8])
+	time.Sleep(5 * time.Millisecond)
+	var work sync.WaitGroup
+	defer work.Wait()
+	work.Go(func() {
+		for _, other := range others {
+			s.Expire(other.id)
+		}
+	})
+	time.Sleep(time.Millisecond)
+	work.Go(func() { s.Replace(c.id) })
+	time.Sleep(time.Millisecond)
+	conn.Write(q[8:])
+	var p jute.ConnectResponse
+	require.NoError(t, p.Decode(jute.NewReader((&client{t: t, conn: conn}).frame())))
+	require.NotZero(t, p.SessionID)
 }
 
 // Old clients leave the read-only flag out, and get an answer without it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"slices"
-	"time"
 
 	"github.com/troupe-go/troupe/internal/zkserver/memnet"
 )
@@ -19,8 +18,9 @@ const (
 	FromServer           // packets of the server vanish
 )
 
-// cut is a partition between a client and all servers. It is silent: packets wait, as TCP
-// retransmits them, and arrive when it heals, if the connection is still there on both sides.
+// cut is a partition between a client and all servers. It is silent: packets to the server (in), to
+// the client (out) or both wait, as TCP retransmits them, and arrive when it heals and the gate
+// opens, if the connection is still there on both sides.
 type cut struct {
 	*gate
 	in, out bool
@@ -80,7 +80,7 @@ func (c *conn) cutOff(session int64) {
 // mend heals a partition: the packets that waited arrive, unless another partition holds them up.
 func (s *Server) mend(x *cut) {
 	select {
-	case <-x.opened:
+	case <-x.opened: // it was healed before
 		return
 	default:
 		close(x.opened)
@@ -119,75 +119,4 @@ func (s *Server) DialFrom(ctx context.Context, host, address string) (net.Conn, 
 			return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: context.Cause(ctx)}
 		}
 	}
-}
-
-// Expire ends a session now, as if its timeout had passed: its ephemerals go, its connection is
-// closed, and when the client comes back it is told. It is false if there is no such session.
-func (s *Server) Expire(id int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ss := s.sessions[id]
-	if ss == nil {
-		return false
-	}
-	s.cfg.Logger.Info("session expired", "session", id)
-	s.endSession(ss)
-	return true
-}
-
-// Disconnect closes the connections of a session. It is false if there are none.
-func (s *Server) Disconnect(id int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	found := false
-	for _, f := range s.fronts {
-		if c := f.bySession[id]; c != nil {
-			c.abort()
-			found = true
-		}
-	}
-	return found
-}
-
-// Replace ends a session, and when its client reconnects gives it a new one, with another id,
-// without saying that the old one is over. ClickHouse Keeper does that.
-func (s *Server) Replace(id int64) bool {
-	if !s.Expire(id) {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.replaced[id] = true
-	return true
-}
-
-// SessionInfo describes a session.
-type SessionInfo struct {
-	ID        int64
-	Timeout   time.Duration // as negotiated
-	Expires   time.Time     // if it is not heard of before
-	Front     int           // where it is connected; -1: nowhere
-	Ephemeral []string      // paths
-	Watches   int           // set now: data and child watches
-}
-
-// Session describes one session; false if there is none.
-func (s *Server) Session(id int64) (SessionInfo, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ss := s.sessions[id]
-	if ss == nil {
-		return SessionInfo{}, false
-	}
-	return s.describe(ss), true
-}
-
-func (s *Server) describe(ss *session) SessionInfo {
-	info := SessionInfo{ID: ss.id, Timeout: ss.timeout, Expires: s.tickTime(ss.deadline), Front: -1, Ephemeral: s.tree.Ephemerals(ss.id)}
-	if f := ss.owner; f != nil && f.bySession[ss.id] != nil {
-		c := f.bySession[ss.id]
-		info.Timeout, info.Front = c.timeout, f.index
-		info.Watches = f.data.Of(c) + f.child.Of(c)
-	}
-	return info
 }

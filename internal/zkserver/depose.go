@@ -14,12 +14,14 @@ import (
 // table, in which they live even if they have ended since. Only a write, which needs the others,
 // gets no answer.
 
-// deposed is the state of a front that was deposed and does not know it.
+// deposed is the state of a front that was deposed and does not know it. It is halted first
+// (Front.frozen); then it goes on, cut off from the others (Front.isolated) until its next tick.
+// That gate is its own (rejoins), unless Isolate cuts it off as well: then heal decides.
 type deposed struct {
 	sessions map[int64]*session // as they were when it stood still
-	expired  map[int64]bool     // of these, by its own clock
+	expired  map[int64]bool     // of these, by its own clock: see ExpireAlone
 	resumed  bool               // it goes on, and learns of it at its next tick
-	rejoins  bool               // then it rejoins the others: nothing else keeps it from them
+	rejoins  bool               // only if resumed: at that tick it rejoins the others
 }
 
 // Depose halts a front, as Stop does, and makes the others elect another leader. The front counts
@@ -38,18 +40,15 @@ func (f *Front) Depose() {
 	f.s.elect()
 }
 
-// resume lets a deposed front go on. The caller holds the lock.
+// resume lets a deposed front go on until its next tick. The caller holds the lock.
 func (f *Front) resume() {
 	d := f.deposed
 	d.resumed = true
 	if f.isolated == nil {
 		f.isolated, d.rejoins = newGate(), true
 	}
-	// Runs on the timer's own goroutine and ends at once; after Close it does nothing.
-	time.AfterFunc(1+time.Duration(f.s.rng.Int64N(int64(f.s.cfg.Tick))), func() {
-		f.s.mu.Lock()
-		defer f.s.mu.Unlock()
-		if f.deposed == d && !f.s.closed {
+	f.s.after(1+time.Duration(f.s.rng.Int64N(int64(f.s.cfg.Tick))), func() {
+		if f.deposed == d {
 			f.resign()
 			if d.rejoins {
 				f.rejoin()

@@ -1,10 +1,10 @@
-// Package zkserver is a ZooKeeper server in the process: it speaks the client protocol of ZooKeeper
-// 3.8, keeps everything in memory, and can be told to fail. It is for tests, demonstrations and
-// development: nothing is replicated, and nothing survives [Server.Close] but what [Server.Save]
-// has written.
+// Package zkserver is a ZooKeeper server in the process: it speaks the client protocol as one of
+// several versions of ZooKeeper 3.8 and 3.9 does (version.go), keeps everything in memory, and can
+// be told to fail. It is for tests, demonstrations and development: nothing is replicated, and
+// nothing survives [Server.Close] but what [Server.Save] has written.
 //
-// Package zktest is its face for tests, cmd/troupe runs it as a process. It imports nothing of
-// testing.
+// Package zktest is its face for tests, cmd/troupe runs it as a process. This package imports
+// nothing of testing.
 //
 // # Layout
 //
@@ -18,11 +18,11 @@
 // it, lets dispatch carry the request out and append the answer to the connection's outbox, lets it
 // go, and writes. The goroutine that causes an event appends it to the outboxes of the clients that
 // watch, under the same lock. So every client sees events and answers in the order of the
-// transactions, and an event before the answer that shows its cause. Nothing is called back and
-// nothing is waited for while the lock is held; where a request has to wait (for the leader, for a
-// partition to heal, for an interceptor's delay) its goroutine lets the lock go, and the requests
-// behind it on the connection wait too. Only requests that are held up wait in a queue of their
-// front, since they outlive their connections.
+// transactions, and an event before the answer that shows its cause. Nothing is called back (but
+// Config.Logger and Config.Listen) and nothing is waited for while the lock is held; where a
+// request has to wait (for the leader, for a partition to heal, for an interceptor's delay) its
+// goroutine lets the lock go, and the requests behind it on the connection wait too. Only requests
+// that are held up wait in a queue of their front, since they outlive their connections.
 //
 // Protocol and semantics are apart: package jute has the wire format, package tree carries out the
 // operations, package watch knows which clients are told, package memnet has connections without
@@ -31,11 +31,11 @@
 // # Which file for which task
 //
 //	server.go, config.go, front.go     the server and its addresses
-//	accept.go, conn.go, outbox.go      a connection, its frames (frames.go, slow.go), its answers
-//	connect.go, session.go, expiry.go  sessions: open, resume, end
-//	handle.go                          which function serves a request, and what it waits for
+//	accept.go, conn.go, outbox.go      a connection, its frames (frames.go), its answers
+//	connect.go, session.go, expiry.go  sessions: open, resume, end; what a test may know of them
+//	handle.go                          the way of a request: what it waits for, which function serves it
 //	read.go, write.go, commit.go       operations (watches.go, auth.go), transactions
-//	cut.go, outage.go, holdup.go       faults: partitions, servers that fail, late writes
+//	cut.go, outage.go, holdup.go       faults: partitions, servers that fail, late writes (slow.go)
 //	quorum.go, depose.go               a majority, elections, a leader that was deposed
 //	intercept.go                       requests as a test sees them, and the journal
 //	admin.go, load.go                  the tree without a client (dump.go)
@@ -59,5 +59,6 @@
 //     as the real server answers it. Nothing panics.
 //   - A client that asks and does not read is not read from any more, and is dropped when the
 //     answers that wait for it exceed a limit.
-//   - After Close no goroutine, socket or timer is left.
+//   - After Close no goroutine and no socket is left. A timer may be, of [Front.Isolate] or
+//     [Front.Depose] or of the deadline of a last answer; it does nothing then.
 package zkserver

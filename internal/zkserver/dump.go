@@ -1,9 +1,7 @@
 package zkserver
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
@@ -17,11 +15,7 @@ func (s *Server) Dump() string {
 	fmt.Fprintf(&b, "zxid 0x%x, %d znodes, %d sessions\n", s.zxid, s.tree.Len(), len(s.sessions))
 	s.tree.Walk(func(n *tree.Node) {
 		st := n.Stat()
-		path := n.Path()
-		if path == "" {
-			path = "/"
-		}
-		fmt.Fprintf(&b, "%s %q czxid=0x%x mzxid=0x%x pzxid=0x%x version=%d cversion=%d aversion=%d", path, n.Data(), st.Czxid, st.Mzxid, st.Pzxid,
+		fmt.Fprintf(&b, "%s %q czxid=0x%x mzxid=0x%x pzxid=0x%x version=%d cversion=%d aversion=%d", named(n.Path()), n.Data(), st.Czxid, st.Mzxid, st.Pzxid,
 			st.Version, st.Cversion, st.Aversion)
 		if st.EphemeralOwner != 0 {
 			fmt.Fprintf(&b, " owner=0x%x", uint64(st.EphemeralOwner))
@@ -33,24 +27,4 @@ func (s *Server) Dump() string {
 		fmt.Fprintf(&b, "session 0x%x timeout=%v server=%d ephemerals=%v\n", uint64(ss.id), info.Timeout, info.Front, info.Ephemeral)
 	}
 	return b.String()
-}
-
-func (s *Server) sorted() []*session {
-	all := make([]*session, 0, len(s.sessions))
-	for _, ss := range s.sessions {
-		all = append(all, ss)
-	}
-	slices.SortFunc(all, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
-	return all
-}
-
-// Sessions describes all sessions, by id.
-func (s *Server) Sessions() []SessionInfo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []SessionInfo
-	for _, ss := range s.sorted() {
-		all = append(all, s.describe(ss))
-	}
-	return all
 }

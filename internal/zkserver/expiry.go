@@ -19,7 +19,7 @@ type expiry struct {
 	heap  sessionHeap
 	timer *time.Timer
 	due   int64 // the tick that the timer waits for; 0: none
-	halt  bool  // no server runs: nothing ends
+	halt  bool  // there is no leader: time stands still for the sessions
 }
 
 // tickAfter is the number of the first tick after t + timeout.
@@ -33,7 +33,7 @@ func (s *Server) tickTime(tick int64) time.Time {
 
 // touch is called when the leader hears of a session.
 func (s *Server) touch(ss *session, now time.Time, timeout time.Duration) {
-	if s.sessions[ss.id] != ss {
+	if s.sessions[ss.id] != ss { // it has ended meanwhile
 		return
 	}
 	ss.deadline = s.tickAfter(now, timeout)
@@ -68,9 +68,7 @@ func (e *expiry) arm(s *Server) {
 	e.due = first
 	wait := time.Until(s.tickTime(first))
 	if e.timer == nil {
-		// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it
-		// does nothing.
-		e.timer = time.AfterFunc(wait, s.expire)
+		e.timer = s.after(wait, s.expire)
 		return
 	}
 	e.timer.Reset(wait)
@@ -97,10 +95,8 @@ func (e *expiry) resume(s *Server) {
 
 // expire ends the sessions whose tick has come, in the order of their ids.
 func (s *Server) expire() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	e := &s.expiry
-	if s.closed || e.halt {
+	if e.halt {
 		return
 	}
 	e.due = 0
@@ -117,8 +113,7 @@ func (s *Server) expire() {
 	}
 	slices.SortFunc(over, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 	for _, ss := range over {
-		s.cfg.Logger.Info("session expired", "session", ss.id)
-		s.endSession(ss)
+		s.expireNow(ss)
 		s.fronts[0].traffic.writes++ // it is a request like others
 	}
 	e.arm(s)
@@ -152,25 +147,19 @@ func (h *sessionHeap) Pop() any {
 	return e
 }
 
-// armReaper has the next look at empty containers and expired TTL znodes taken, if there are any at
-// all. It is taken at whole multiples of the interval since the server's start.
+// armReaper sets the timer for the deletion of empty containers and expired TTL znodes, to a whole
+// multiple of the interval since the server's start, if there are containers or TTL znodes at all.
 func (s *Server) armReaper() {
 	if s.closed || s.reaper != nil || s.tree.NumReapable() == 0 {
 		return
 	}
 	past := time.Since(s.started)
 	next := (past/s.cfg.ContainerCheck + 1) * s.cfg.ContainerCheck
-	// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it does
-	// nothing.
-	s.reaper = time.AfterFunc(next-past, s.reap)
+	s.reaper = s.after(next-past, s.reap)
 }
 
+// reap tries each of them. One that can't be deleted uses up a zxid, like every failed write.
 func (s *Server) reap() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
 	s.reaper = nil
 	for _, path := range s.tree.Reapable(s.now()) {
 		change, code := s.tree.Prepare(tree.Caller{}, &jute.Request{Op: jute.OpDeleteContainer, Path: path})
@@ -183,50 +172,47 @@ func (s *Server) reap() {
 	s.armReaper()
 }
 
-// Where several servers share the tree, each notes which sessions it has heard of and tells the
-// leader twice a tick, as followers do in their answers to the leader's pings. A front that is cut
-// off from the leader, or stopped, keeps its notes to itself. When in the tick that is differs from
-// front to front, and from server to server, since nothing ties the pings of real servers to
-// anything that a client could know.
+// Where several servers share the tree, each keeps in Front.touched which sessions it has heard of,
+// and tells the leader twice a tick, in its answer to the leader's ping, as real followers do. When
+// in the tick that is differs from front to front, and from server to server, since nothing ties
+// the pings of real servers to anything that a client could know.
 //
-// A front that was stopped finds the leader's pings when it goes on, and answers them some time
-// after the reads of its clients, but ahead of their writes and syncs: the leader's answers to
-// those come behind its pings.
+// A front that is cut off from the leader, or stopped, can't answer; the ping waits for it
+// (pinged). It is answered some time after the reads of its clients, with the next ping, but ahead
+// of their writes and syncs (dispatch): the leader's answers to those come behind its pings.
 
-// note remembers that a session was heard of.
-func (f *Front) note(ss *session, timeout time.Duration) {
+// heardFrom remembers that a session was heard of.
+func (f *Front) heardFrom(ss *session, timeout time.Duration) {
 	if f.touched == nil {
 		f.touched = make(map[*session]time.Duration)
 	}
 	f.touched[ss] = timeout
-	f.armPassing()
+	f.armPing()
 }
 
-func (f *Front) armPassing() {
-	if f.passing == nil && len(f.touched) > 0 {
+// armPing sets the timer to the leader's next ping, if there is something to tell it.
+func (f *Front) armPing() {
+	if f.nextPing == nil && len(f.touched) > 0 {
 		half := f.s.cfg.Tick / 2
-		past := time.Since(f.s.started) + half - f.phase
-		// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it
-		// does nothing.
-		f.passing = time.AfterFunc((past/half+1)*half-past, f.passOn)
+		past := time.Since(f.s.started) + half - f.phase // since a ping before the start, so that it is positive
+		f.nextPing = f.s.after((past/half+1)*half-past, f.leaderPings)
 	}
 }
 
-func (f *Front) passOn() {
-	f.s.mu.Lock()
-	defer f.s.mu.Unlock()
-	f.passing = nil
-	if f.s.closed || f.down {
+// leaderPings is the arrival of a ping, which is answered if the front can.
+func (f *Front) leaderPings() {
+	f.nextPing = nil
+	if f.down {
 		return
 	}
 	f.pinged = true
-	if f.isolated == nil && f.frozen == nil {
-		f.answerPings()
+	if f.inTouch() {
+		f.answerPing()
 	}
 }
 
-// answerPings tells the leader which sessions the front has heard of, if the leader has asked.
-func (f *Front) answerPings() {
+// answerPing tells the leader which sessions the front has heard of, if a ping waits for that.
+func (f *Front) answerPing() {
 	if !f.pinged {
 		return
 	}

@@ -52,7 +52,7 @@ func (f *frames) body(length uint32) ([]byte, error) {
 	if n < 0 || n > f.max {
 		return nil, errFrameLength
 	}
-	if cap(f.buf) > growStep && n <= growStep {
+	if cap(f.buf) > growStep && n <= growStep { // a large buffer is not kept for small frames
 		f.buf = nil
 	}
 	f.buf = f.buf[:0]

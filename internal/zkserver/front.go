@@ -29,8 +29,8 @@ type Front struct {
 	bySession   map[int64]*conn
 	listeners   []net.Listener
 	address     string // of the first one, also while it is down
-	down        bool   // killed: it does not listen
-	lost        bool   // isolated for too long: it serves no client
+	down        bool   // killed: it does not listen, and the gates below are nil
+	lost        bool   // isolated for longer than its limit: it serves no client
 	term        int    // in which it leads; 0: it follows
 	elected     time.Time
 
@@ -40,21 +40,20 @@ type Front struct {
 	behind  bool  // tree is an own copy
 	pending []*txn
 	lag     int // how many transactions it stays behind
-	// Faults; any of them may be in force together. Requests wait at the gates until these open.
-	isolated *gate
-	frozen   *gate
-	held     *gate      // requests that go to the leader wait: see HoldUp
-	waiting  []heldBack // the requests that wait meanwhile
-	deposed  *deposed   // it takes itself for the leader, and is not
+	// Faults; any of them may be in force together. A gate is nil without its fault.
+	isolated  *gate       // Isolate: handshakes and requests that need the leader wait at it
+	frozen    *gate       // Stop: all requests wait at it
+	heldUp    *gate       // HoldUp: new sessions wait at it, requests that need the leader in the queue
+	waiting   []postponed // that queue
+	deposed   *deposed    // Depose: it takes itself for the leader, and is not
+	busyUntil time.Time   // with handshakes: see SlowHandshakes
 
-	busyUntil time.Time // with handshakes: see SlowHandshakes
-
-	// What it tells: words, and the leader, twice a tick.
-	traffic traffic
-	touched map[*session]time.Duration // heard of, not yet told to the leader
-	passing *time.Timer
-	pinged  bool          // by the leader, and has not answered yet
-	phase   time.Duration // by how much it passes on later than at the half ticks
+	traffic traffic // for four-letter words
+	// What it tells the leader: see expiry.go.
+	touched  map[*session]time.Duration // heard of, not yet told; with the timeouts
+	nextPing *time.Timer                // of the leader's; nil: none is waited for
+	pinged   bool                       // by the leader, and has not answered yet
+	phase    time.Duration              // by how much the pings come later than the half ticks
 }
 
 // gate holds up the goroutines that wait at it until it opens.
@@ -64,8 +63,9 @@ func newGate() *gate { return &gate{opened: make(chan struct{})} }
 
 func newFront(s *Server, index int) *Front {
 	return &Front{
-		s: s, index: index, phase: time.Duration(s.rng.Int64N(int64(s.cfg.Tick / 2))), name: fmt.Sprintf("192.0.2.%d:2181", index+1), // of the range for documentation: no name lookup and no client reaches it by mistake
-		data: watch.NewTable[*conn](s.as.watchModes), child: watch.NewTable[*conn](s.as.watchModes),
+		s: s, index: index, phase: time.Duration(s.rng.Int64N(int64(s.cfg.Tick / 2))),
+		name: fmt.Sprintf("192.0.2.%d:2181", index+1), // of the range for documentation: no name lookup and no client reaches it by mistake
+		data: watch.NewTable[*conn](s.dialect.watchModes), child: watch.NewTable[*conn](s.dialect.watchModes),
 		conns: make(map[*conn]struct{}), bySession: make(map[int64]*conn),
 		tree: s.tree, applied: s.zxid,
 	}
@@ -189,15 +189,15 @@ func (s *Server) find(address string) (f *Front, port int64) {
 	return nil, port
 }
 
-// shut closes everything that this front has open; it forgets its connections as they end. The
+// shut closes all listeners and connections of this front; it forgets connections as they end. The
 // caller holds the lock.
 func (f *Front) shut() {
 	for _, l := range f.listeners {
 		_ = l.Close() // it is closed, also if this fails
 	}
 	f.listeners = nil
-	if f.passing != nil && f.passing.Stop() {
-		f.passing = nil // so that it is set again after a restart; one that is running already says so itself
+	if f.nextPing != nil && f.nextPing.Stop() {
+		f.nextPing = nil // so that it is set again after a restart; one that is running already says so itself
 	}
 	for c := range f.conns {
 		c.abort()
@@ -218,10 +218,10 @@ func (f *Front) catchUp() {
 	}
 }
 
-// hear shows what the leader has said up to now: a follower shows everything that was committed.
-// The leader itself shows what it has got to, as the real one does, which tells its followers to
-// commit before it does so itself: only a transaction comes behind the others.
-func (f *Front) hear() {
+// catchUpIfFollower has a follower show everything that was committed, as a sync does there. At the
+// leader a sync may show nothing new: the real leader tells its followers to commit before it does
+// so itself, so that it may lag behind them (Lag). Only a transaction makes it catch up.
+func (f *Front) catchUpIfFollower() {
 	if !f.leads() {
 		f.catchUp()
 	}
@@ -229,7 +229,7 @@ func (f *Front) hear() {
 
 // follow applies what is pending but for the last keep transactions.
 func (f *Front) follow(keep int) {
-	if f.isolated != nil || f.frozen != nil {
+	if f.isolated != nil || f.frozen != nil { // it hears of no transaction
 		return
 	}
 	for len(f.pending) > keep {

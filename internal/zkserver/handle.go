@@ -6,11 +6,19 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// handle serves one request; false ends the connection.
+// handle serves one request; false ends the connection. The steps, in this order:
+//
+//  1. It waits until it can arrive (arrivalGate), is counted, and an interceptor decides on it.
+//  2. It keeps its session alive, unless the verdict is that it never arrived.
+//  3. It waits for the interceptor's delay, and then until its front can serve it (serviceGate).
+//  4. At a front that is held up it joins a queue (postpone, see holdup.go) and this goroutine goes
+//     on; else it is carried out now.
+//
+// A gate stops the connection's goroutine, and so the requests behind this one; a queue does not.
 func (c *conn) handle(q *jute.Request) bool {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
-	if !c.await((*conn).heldOnTheWay) {
+	if !c.await((*conn).arrivalGate) {
 		return false
 	}
 	now := time.Now()
@@ -18,17 +26,20 @@ func (c *conn) handle(q *jute.Request) bool {
 	c.rq = c.s.receive(c, c.session.id, q)
 	v := c.s.decide(c.rq)
 	if v.action != dropRequest {
-		c.s.heard(c, now)
+		c.s.keepAlive(c, now)
 	}
-	if !c.pause(v.delay) || !c.await(func(c *conn) *gate { return c.heldHere(q.Op) }) {
+	if !c.pause(v.delay) {
 		return false
 	}
-	return c.holdsUp(q, v) || c.carryOut(q, v)
+	if !c.await(func(c *conn) *gate { return c.serviceGate(q.Op) }) {
+		return false
+	}
+	return c.postpone(q, v) || c.carryOut(q, v)
 }
 
-// carryOut serves a request whose turn has come.
+// carryOut serves a request whose turn has come; false ends the connection.
 func (c *conn) carryOut(q *jute.Request, v Verdict) bool {
-	defer c.note()
+	defer c.putInJournal()
 	switch v.action {
 	case dropRequest:
 		return true
@@ -38,6 +49,8 @@ func (c *conn) carryOut(q *jute.Request, v Verdict) bool {
 		c.answer(q.Op, &jute.Reply{Xid: q.Xid, Zxid: c.front.applied, Err: v.code})
 		return true
 	}
+	// It is served. Without an answer: if the verdict takes that away (dropReply, cutAfter), or if
+	// the request was postponed and has outlived its connection.
 	c.busy, c.mute = true, v.action != pass || c.ended
 	ok := c.s.dispatch(c, q)
 	c.busy, c.mute = false, false
@@ -47,17 +60,17 @@ func (c *conn) carryOut(q *jute.Request, v Verdict) bool {
 	return ok
 }
 
-// note puts the request that was just served into the journal.
-func (c *conn) note() {
+// putInJournal records the request that was just served.
+func (c *conn) putInJournal() {
 	c.s.journal.add(c.rq)
 	c.rq = nil
 }
 
-// await lets a connection wait for the gate that holds it. The caller holds the server's lock,
-// which is let go meanwhile. It is false if the connection is over.
-func (c *conn) await(held func(*conn) *gate) bool {
+// await lets a connection wait until no gate holds it: find tells which one does, nil for none. The
+// caller holds the server's lock, which is let go meanwhile. It is false if the connection is over.
+func (c *conn) await(find func(*conn) *gate) bool {
 	for !c.ended {
-		g := held(c)
+		g := find(c)
 		if g == nil {
 			return true
 		}
@@ -73,23 +86,18 @@ func (c *conn) await(held func(*conn) *gate) bool {
 func (c *conn) pause(d time.Duration) bool {
 	if d > 0 {
 		c.waited = true
+		end := time.Now().Add(d)
 		c.s.mu.Unlock()
-		timer := time.NewTimer(d)
 		c.out.flush()
-		select {
-		case <-timer.C:
-		case <-c.done:
-		}
-		timer.Stop()
+		rest(time.Until(end), c.done)
 		c.s.mu.Lock()
 	}
 	return !c.ended
 }
 
-// heldOnTheWay returns the gate that keeps a request from arriving, heldHere the gate that keeps
-// one that has arrived from being served: a request that needs the leader waits for it, and the
-// requests behind it on the connection wait too.
-func (c *conn) heldOnTheWay() *gate {
+// arrivalGate is the gate that keeps a request from arriving: of a partition, or of a front that is
+// stopped.
+func (c *conn) arrivalGate() *gate {
 	for _, x := range c.cuts {
 		if x.in {
 			return x.gate
@@ -98,20 +106,24 @@ func (c *conn) heldOnTheWay() *gate {
 	return c.front.frozen
 }
 
-func (c *conn) heldHere(op jute.Op) *gate {
-	if c.front.frozen != nil {
-		return c.front.frozen
+// serviceGate is the gate that keeps a request that has arrived from being served.
+func (c *conn) serviceGate(op jute.Op) *gate {
+	f := c.front
+	alone := op == jute.OpSync && f.deposed != nil // a deposed leader answers syncs by itself: see depose.go
+	switch {
+	case f.frozen != nil: // it was stopped after the request had arrived
+		return f.frozen
+	case f.isolated != nil && goesToLeader(op) && !alone:
+		return f.isolated
 	}
-	if c.front.isolated != nil && goesToLeader(op) && (op != jute.OpSync || c.front.deposed == nil) {
-		return c.front.isolated
-	}
-	return c.front.full()
+	return f.crowdGate()
 }
 
-// heard is called for every frame of a client, which keeps its session alive.
-func (s *Server) heard(c *conn, now time.Time) {
+// keepAlive is called for every frame of a client but those that an interceptor drops. A single
+// server is its own leader; one of several tells the leader later: see expiry.go.
+func (s *Server) keepAlive(c *conn, now time.Time) {
 	if len(s.fronts) > 1 || c.front.isolated != nil {
-		c.front.note(c.session, c.timeout)
+		c.front.heardFrom(c.session, c.timeout)
 		return
 	}
 	s.touch(c.session, now, c.timeout)
@@ -119,7 +131,7 @@ func (s *Server) heard(c *conn, now time.Time) {
 
 // dispatch carries out a request and answers it; false ends the connection.
 func (s *Server) dispatch(c *conn, q *jute.Request) bool {
-	switch q.Op {
+	switch q.Op { // what concerns the connection or its session; these answer by themselves
 	case jute.OpPing:
 		c.answer(q.Op, &jute.Reply{Xid: jute.XidPing, Zxid: c.front.applied})
 		return true
@@ -131,18 +143,16 @@ func (s *Server) dispatch(c *conn, q *jute.Request) bool {
 		return s.closeSession(c, q)
 	}
 	serve, known := operations[q.Op]
-	if q.Op == jute.OpDeleteContainer && s.as.noLoneReaping {
-		return false
-	}
-	if !known || q.Op == jute.OpCheck && s.as.noLoneCheck {
+	switch {
+	case q.Op == jute.OpDeleteContainer && s.dialect.noLoneReaping:
+		return false // hung up on without a word
+	case !known, q.Op == jute.OpCheck && s.dialect.noLoneCheck:
 		c.answer(q.Op, &jute.Reply{Xid: q.Xid, Zxid: -1, Err: jute.Unimplemented})
 		return false
-	}
-	if q.Op.Writes() && !s.speaksFor(c) {
+	case q.Op.Writes() && !s.speaksFor(c):
 		return false
-	}
-	if (q.Op.Writes() || q.Op == jute.OpSync) && c.front.inTouch() {
-		c.front.answerPings()
+	case goesToLeader(q.Op) && c.front.inTouch():
+		c.front.answerPing() // the leader's ping was there first: see expiry.go
 	}
 	p := jute.Reply{Xid: q.Xid}
 	before := s.fired
@@ -155,8 +165,7 @@ func (s *Server) dispatch(c *conn, q *jute.Request) bool {
 	return true
 }
 
-// operations are all but the ones of the connection itself. Each fills in the reply; the lock is
-// held.
+// operations are all others. Each fills in the reply; the lock is held.
 var operations = map[jute.Op]func(*Server, *conn, *jute.Request, *jute.Reply){
 	jute.OpCreate:          (*Server).write,
 	jute.OpCreate2:         (*Server).write,
@@ -192,7 +201,8 @@ func (s *Server) speaksFor(c *conn) bool {
 	return s.sessions[c.session.id] == c.session && c.session.owner == c.front
 }
 
-// answer puts a reply into the outbox.
+// answer puts a reply into the outbox and into the journal's entry, or only counts it where nothing
+// is to be answered.
 func (c *conn) answer(op jute.Op, p *jute.Reply) {
 	if c.rq != nil {
 		c.rq.Err, c.rq.Zxid, c.rq.Created, c.rq.Replied = p.Err, p.Zxid, p.Path, !c.mute

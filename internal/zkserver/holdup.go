@@ -11,40 +11,42 @@ import (
 // with the owner only then. So a write of a connection that was lost may be carried out late,
 // behind others of its session, or be refused because the session is elsewhere.
 
-// heldBack is a request that waits at a front that is held up. It outlives its connection.
-type heldBack struct {
+// postponed is a request that waits in the queue of a front that is held up. It outlives its
+// connection.
+type postponed struct {
 	c  *conn
 	q  jute.Request
-	rq *Request
+	rq *Request // conn.rq
 	v  Verdict
 }
 
-// mostHeldBack is how many requests wait before no more are read, as globalOutstandingLimit has it.
-const mostHeldBack = 1000
+// mostPostponed is how many requests wait before no more are read: ZooKeeper's default of
+// globalOutstandingLimit.
+const mostPostponed = 1000
 
 // HoldUp holds back requests that need the leader, and those behind them on a connection; sessions
 // are resumed all the same. heal carries out the requests that waited, in order.
 func (f *Front) HoldUp() (heal func()) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
-	if f.held == nil && !f.down {
-		f.held = newGate()
+	if f.heldUp == nil && !f.down {
+		f.heldUp = newGate()
 	}
-	g := f.held
+	g := f.heldUp
 	return func() {
 		f.s.mu.Lock()
 		defer f.s.mu.Unlock()
-		if g != nil && f.held == g {
-			f.held = nil
-			f.letGo()
+		if g != nil && f.heldUp == g {
+			f.heldUp = nil
+			f.serveWaiting()
 			close(g.opened)
 		}
 	}
 }
 
-// letGo carries out the requests that were held up, if no gate holds them any more.
-func (f *Front) letGo() {
-	if f.held != nil || !f.inTouch() {
+// serveWaiting carries out the requests in the queue, if nothing holds them any more.
+func (f *Front) serveWaiting() {
+	if f.heldUp != nil || !f.inTouch() {
 		return
 	}
 	waiting := f.waiting
@@ -55,7 +57,7 @@ func (f *Front) letGo() {
 }
 
 // carryOut serves a request. If its connection is over it is carried out only if it writes.
-func (w *heldBack) carryOut() {
+func (w *postponed) carryOut() {
 	c := w.c
 	c.waiting--
 	if c.ended && !w.q.Op.Writes() {
@@ -68,24 +70,26 @@ func (w *heldBack) carryOut() {
 	c.kick()
 }
 
-// holdsUp keeps a request for later, if the front is held up; false: it is to be served now.
-func (c *conn) holdsUp(q *jute.Request, v Verdict) bool {
-	if c.waiting == 0 && (c.front.held == nil || !goesToLeader(q.Op)) {
+// postpone puts a request into the front's queue, if the front is held up and the request needs the
+// leader, or if an earlier one of this connection waits there; false: it is to be served now.
+func (c *conn) postpone(q *jute.Request, v Verdict) bool {
+	needsIt := c.front.heldUp != nil && goesToLeader(q.Op)
+	if !needsIt && c.waiting == 0 {
 		return false
 	}
-	c.front.waiting = append(c.front.waiting, heldBack{c, *q, c.rq, v})
+	c.front.waiting = append(c.front.waiting, postponed{c, *q, c.rq, v})
 	c.waiting++
 	c.rq, c.waited = nil, true
 	return true
 }
 
-// full returns the gate for a request that finds too many others waiting; nil: there are not too
-// many.
-func (f *Front) full() *gate {
-	if len(f.waiting) < mostHeldBack {
+// crowdGate is the gate for a request that finds too many others in the queue; nil: there are not
+// too many. They wait since the front is held up, or since it was isolated when that ended.
+func (f *Front) crowdGate() *gate {
+	if len(f.waiting) < mostPostponed {
 		return nil
 	}
-	return cmp.Or(f.held, f.isolated)
+	return cmp.Or(f.heldUp, f.isolated)
 }
 
 func goesToLeader(op jute.Op) bool { return op.Writes() || op == jute.OpSync }

@@ -43,13 +43,14 @@ type Verdict struct {
 
 type action uint8
 
+// Those that are served are pass, dropReply and cutAfter: see carryOut.
 const (
 	pass action = iota
 	dropRequest
 	dropReply
 	cutBefore
 	cutAfter
-	failWith
+	failWith // with a code
 )
 
 // The verdicts without parameters.
@@ -150,7 +151,7 @@ func (rq *Request) size() int {
 	const fixed = 400 // the struct, and what the parts of a multi and the entries of an ACL take beside their contents
 	n := fixed + len(rq.Path) + len(rq.Created) + len(rq.Data)
 	for _, path := range rq.Paths {
-		n += fixed/20 + len(path)
+		n += 20 + len(path) // with a string's header, about
 	}
 	for i := range rq.Ops {
 		n += fixed + len(rq.Ops[i].Path) + len(rq.Ops[i].Data) + aclSize(rq.Ops[i].ACL)
@@ -159,7 +160,7 @@ func (rq *Request) size() int {
 }
 
 func aclSize(acl []jute.ACL) (n int) {
-	const fixed = 40
+	const fixed = 40 // the struct: a number and two strings
 	for i := range acl {
 		n += fixed + len(acl[i].Scheme) + len(acl[i].ID)
 	}

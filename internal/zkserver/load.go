@@ -71,6 +71,7 @@ func (s *Server) plant(plan *tree.Plan, z *treefile.Znode) error {
 	return add(plan, &q)
 }
 
+// add adds requests to a transaction; the error is a code of ZooKeeper's.
 func add(plan *tree.Plan, qs ...*jute.Request) error {
 	for _, q := range qs {
 		if code := plan.Add(q); code != jute.OK {
@@ -88,22 +89,16 @@ var super = tree.NewWho(jute.Identity{Scheme: tree.SuperScheme})
 func (s *Server) SetSequence(parent string, next int32) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.tree.Get(parent)
-	if n == nil {
+	if s.tree.Get(parent) == nil {
 		return fmt.Errorf("zkserver: no znode %q", parent)
 	}
-	s.each(func(t *tree.Tree) { t.SetCreations(parent, next) })
-	return nil
-}
-
-// each visits the tree and the copies of those that are behind.
-func (s *Server) each(visit func(*tree.Tree)) {
-	visit(s.tree)
+	s.tree.SetCreations(parent, next)
 	for _, f := range s.fronts {
 		if f.behind {
-			visit(f.tree)
+			f.tree.SetCreations(parent, next) // a copy of its own
 		}
 	}
+	return nil
 }
 
 // Save writes the tree in the form that Load reads. No client waits for the writing: the data are
@@ -124,10 +119,7 @@ func (s *Server) znodes() []treefile.Znode {
 	var all []treefile.Znode
 	fresh := tree.New()
 	s.tree.Walk(func(n *tree.Node) {
-		z := treefile.Znode{Path: n.Path(), Data: n.Data(), ACL: n.ACL(), Owner: n.Owner(), Sequence: n.Creations()}
-		if n.Parent() == nil {
-			z.Path = "/"
-		}
+		z := treefile.Znode{Path: named(n.Path()), Data: n.Data(), ACL: n.ACL(), Owner: n.Owner(), Sequence: n.Creations()}
 		if tree.Ephemeral(z.Owner) {
 			return
 		}
@@ -142,7 +134,7 @@ func (s *Server) znodes() []treefile.Znode {
 	return all
 }
 
-// made is how many children a node will be taken to have had when it has been loaded.
+// made is how many of a node's children Load creates: its counter after that, without a sequence.
 func made(n *tree.Node, fresh *tree.Tree) (count int32) {
 	n.Children(func(c *tree.Node) {
 		if !tree.Ephemeral(c.Owner()) && fresh.Get(c.Path()) == nil {

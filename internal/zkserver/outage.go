@@ -19,7 +19,7 @@ func (f *Front) Isolate(limit time.Duration) (heal func()) {
 		f.detach()
 		f.s.elect()
 	}
-	if f.deposed != nil { // its next tick would open the same gate: now heal does
+	if f.deposed != nil { // its next tick would open the same gate: now heal does, or lets the tick do so
 		f.deposed.rejoins = false
 	}
 	g := f.isolated
@@ -27,26 +27,24 @@ func (f *Front) Isolate(limit time.Duration) (heal func()) {
 		return func() {}
 	}
 	if limit > 0 {
-		// Runs on the timer's own goroutine and ends at once; after Close it does nothing.
-		time.AfterFunc(limit, func() { f.giveUp(g) })
+		f.s.after(limit, func() { f.giveUp(g) })
 	}
 	return func() {
 		f.s.mu.Lock()
 		defer f.s.mu.Unlock()
 		switch {
-		case f.isolated != g:
+		case f.isolated != g: // it was healed before, or killed
 		case f.deposed != nil && f.deposed.resumed:
-			f.deposed.rejoins = true // at its tick
+			f.deposed.rejoins = true // it does not know yet that there are others to follow
 		default:
 			f.rejoin()
 		}
 	}
 }
 
+// giveUp ends what an isolated front does for its clients, if the same isolation still lasts.
 func (f *Front) giveUp(g *gate) {
-	f.s.mu.Lock()
-	defer f.s.mu.Unlock()
-	if f.isolated != g || f.s.closed {
+	if f.isolated != g {
 		return
 	}
 	f.lost, f.waiting = true, nil
@@ -55,17 +53,19 @@ func (f *Front) giveUp(g *gate) {
 	}
 }
 
+// rejoin ends an isolation: first there is a leader, then the front shows what was committed, and
+// then it serves the requests that waited.
 func (f *Front) rejoin() {
 	close(f.isolated.opened)
 	f.isolated, f.lost = nil, false
 	f.s.elect()
 	f.follow(f.lag)
-	f.letGo()
-	f.armPassing()
+	f.serveWaiting()
+	f.armPing()
 }
 
-// Stop halts a front as SIGSTOP halts a process: connections stand, and new ones are accepted, but
-// nothing is read, answered or passed on.
+// Stop halts a front as SIGSTOP halts a process: connections stay open, and new ones are accepted,
+// but nothing is read or answered, and the leader is told nothing.
 func (f *Front) Stop() {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -91,6 +91,7 @@ func (f *Front) Continue() {
 	f.thaw()
 }
 
+// thaw is Continue, in the order of rejoin; a front that was deposed goes on alone.
 func (f *Front) thaw() {
 	if f.frozen == nil {
 		return
@@ -102,12 +103,12 @@ func (f *Front) thaw() {
 	}
 	f.s.elect()
 	f.follow(f.lag)
-	f.letGo()
+	f.serveWaiting()
 	for c := range f.conns {
 		c.out.release()
 		c.kick()
 	}
-	f.armPassing()
+	f.armPing()
 }
 
 // Kill ends a front as SIGKILL ends a process: its connections are reset and new ones refused. If
@@ -121,7 +122,7 @@ func (f *Front) Kill() {
 
 func (f *Front) kill() {
 	f.down, f.term, f.deposed, f.busyUntil = true, 0, nil, time.Time{}
-	f.held, f.waiting = nil, nil
+	f.heldUp, f.waiting = nil, nil
 	f.s.elect()
 	// The gates are opened before the connections are reset, which clients of a frozen front would
 	// not see: see abort. No request is served: the front is down, and none waits.
@@ -166,7 +167,7 @@ func (f *Front) Restart(ctx context.Context) error {
 }
 
 // Lag keeps a front n transactions behind: its clients read an old state until they sync or write;
-// at the front that leads, until they write: see hear. 0 ends it.
+// at the front that leads, until they write: see catchUpIfFollower. 0 ends it.
 func (f *Front) Lag(n int) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -176,15 +177,5 @@ func (f *Front) Lag(n int) {
 	}
 	if f.behind {
 		f.follow(n)
-	}
-}
-
-// LoseSessions ends all sessions, as a server does that has lost its disk.
-func (s *Server) LoseSessions() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, ss := range s.sorted() {
-		s.cfg.Logger.Info("session expired", "session", ss.id)
-		s.endSession(ss)
 	}
 }

@@ -15,13 +15,13 @@ type outbox struct {
 	mu        sync.Mutex
 	transport net.Conn
 	limit     int
-	pending   jute.Writer
-	spare     []byte
-	writing   bool      // a goroutine is inside transport.Write
-	held      int       // reasons to write nothing now
-	finishing bool      // close the transport when all is written
-	broken    bool      // the transport is closed
-	moved     sync.Cond // signalled when a waiter in drain has to check again
+	pending   jute.Writer // frames to be written
+	spare     []byte      // a buffer for pending, while the other one is being written
+	writing   bool        // a goroutine is inside transport.Write
+	held      int         // reasons to write nothing now: see hold
+	finishing bool        // close the transport when all is written
+	broken    bool        // the transport is closed
+	moved     sync.Cond   // signalled when a waiter in drain has to check again
 }
 
 // keepBuffer is how large a buffer may be to be kept for the next batch.
@@ -43,7 +43,7 @@ func (o *outbox) drain() {
 	}
 }
 
-// begin opens a frame; end closes it. Between them the outbox is locked.
+// begin opens a frame; end closes it. Between them the outbox is locked: begin locks, end unlocks.
 func (o *outbox) begin() *jute.Writer {
 	o.mu.Lock()
 	o.pending.Begin()

@@ -25,7 +25,8 @@ func (s *Server) majority() bool {
 			dead++
 		}
 	}
-	return inTouch > len(s.fronts)/2 || len(s.fronts) == 2 && dead == 0 && inTouch == 1
+	oneOfTwo := len(s.fronts) == 2 && dead == 0 && inTouch == 1
+	return inTouch > len(s.fronts)/2 || oneOfTwo
 }
 
 // elect is called whenever a front gets into touch with the others or out of it. It finds a leader
@@ -38,20 +39,20 @@ func (s *Server) elect() {
 		return
 	}
 	switch leader := s.leader(); {
-	case !s.majority():
+	case !s.majority(): // nobody serves until there is one
 		s.suspend()
 		s.breakOff()
-	case leader != nil && !s.quorum.away:
+	case leader != nil && !s.quorum.away: // it stays
 		s.lead(leader)
-	case s.cfg.Election == 0:
+	case s.cfg.Election == 0: // another leads at once
 		s.install()
-	default:
+	default: // nobody serves until one is elected
 		s.suspend()
 		s.vote()
 	}
 }
 
-// leader is the one among those in touch that was elected last.
+// leader is the one among those in touch that was elected last; nil if there is none.
 func (s *Server) leader() (leader *Front) {
 	for _, f := range s.fronts {
 		if f.inTouch() && f.term > 0 && (leader == nil || f.term > leader.term) {
@@ -68,12 +69,8 @@ func (s *Server) vote() {
 	}
 	s.quorum.number++
 	number := s.quorum.number
-	// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it does
-	// nothing.
-	s.quorum.election = time.AfterFunc(s.cfg.Election, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if !s.closed && s.quorum.number == number {
+	s.quorum.election = s.after(s.cfg.Election, func() {
+		if s.quorum.number == number {
 			s.quorum.election = nil
 			s.install()
 		}
@@ -89,8 +86,8 @@ func (s *Server) breakOff() {
 	}
 }
 
-// install ends an election: the leader starts the clock of the sessions, and all that are in touch
-// serve.
+// install ends an election: the last of those in touch leads, it starts the clock of the sessions,
+// and all that are in touch serve.
 func (s *Server) install() {
 	s.breakOff()
 	var leader *Front
@@ -124,7 +121,8 @@ func (s *Server) suspend() {
 	}
 }
 
-// lead makes a front the one that leads. The caller holds the lock.
+// lead makes a front the one that leads: a new term begins if it did not lead before. The caller
+// holds the lock.
 func (s *Server) lead(leader *Front) {
 	for _, f := range s.fronts {
 		if f != leader && f.inTouch() {
@@ -154,10 +152,10 @@ func (f *Front) say(word string) string {
 	return words[word](f)
 }
 
-// Which of several fronts says that it leads, to who asks with a four-letter word. The tree is led
-// by none of them: it is the Server that numbers transactions and counts the time of sessions.
+// The front that leads says so to who asks with a four-letter word; but it is the Server that
+// numbers transactions and counts the time of sessions.
 
-// inTouch is a front that its peers can reach.
+// inTouch reports whether the other fronts can reach this one.
 func (f *Front) inTouch() bool { return !f.down && f.isolated == nil && f.frozen == nil }
 
 // mode is what a front says that it is.
@@ -175,8 +173,11 @@ func (f *Front) leads() bool { return len(f.s.fronts) > 1 && f.term > 0 }
 
 // synced is how many fronts follow this one, which leads.
 func (f *Front) synced() (n int) {
+	if !f.inTouch() {
+		return 0
+	}
 	for _, other := range f.s.fronts {
-		if other != f && other.inTouch() && f.inTouch() {
+		if other != f && other.inTouch() {
 			n++
 		}
 	}

@@ -35,7 +35,7 @@ func (s *Server) exists(c *conn, q *jute.Request, p *jute.Reply) {
 		return
 	}
 	n := c.front.tree.Get(q.Path)
-	if n != nil && s.as.existsNeedsRead && !tree.Allowed(n.ACL(), jute.PermRead, c.who) {
+	if n != nil && s.dialect.existsNeedsRead && !tree.Allowed(n.ACL(), jute.PermRead, c.who) {
 		p.Err = jute.NoAuth
 		return
 	}
@@ -95,13 +95,14 @@ func (s *Server) getACL(c *conn, q *jute.Request, p *jute.Reply) {
 	}
 }
 
-// sync makes everything visible that was committed before it, but at the leader: see hear.
+// sync makes everything visible that was committed before it, but not always at the leader: see
+// catchUpIfFollower.
 func (s *Server) sync(c *conn, q *jute.Request, p *jute.Reply) {
 	if q.Malformed() {
 		p.Err = jute.MarshallingError
 		return
 	}
-	c.front.hear()
+	c.front.catchUpIfFollower()
 	p.Path = q.Path
 }
 
@@ -192,10 +193,11 @@ func (s *Server) reconfig(c *conn, q *jute.Request, p *jute.Reply) {
 	s.refuse(c, p, jute.ReconfigDisabled)
 }
 
-// deleteContainer is the server's own business: it keeps the path as text and nothing else, which a
-// client's request isn't. A later server takes the request for one that can't be read.
+// deleteContainer is the server's own business, for which it makes requests of another form. So a
+// client's request is refused up to 3.8, and in 3.9.2 it is one that can't be read, which gets no
+// number. Later versions don't come here: dispatch hangs up (noLoneReaping).
 func (s *Server) deleteContainer(c *conn, _ *jute.Request, p *jute.Reply) {
-	if s.as.readsFirst {
+	if s.dialect.readsFirst {
 		p.Err = jute.MarshallingError
 		return
 	}

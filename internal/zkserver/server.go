@@ -14,14 +14,13 @@ import (
 // ErrClosed is returned by what needs a server that is still open.
 var ErrClosed = errors.New("zkserver: closed")
 
-// ErrTree is wrapped by the error of New that says what is wrong with Config.Tree.
+// ErrTree is wrapped by the error of New if Config.Tree can't be loaded.
 var ErrTree = errors.New("zkserver: what it begins with")
 
-// Server is an in-process ZooKeeper. One lock, mu, owns all state below it; nothing is called back
-// and nothing is waited for while it is held.
+// Server is an in-process ZooKeeper. Its lock, mu, owns all state below: see the package comment.
 type Server struct {
 	cfg     Config
-	as      dialect
+	dialect dialect   // what the version does
 	started time.Time // of the expiry clock: ticks are counted from here
 
 	mu sync.Mutex
@@ -42,9 +41,9 @@ type Server struct {
 	cuts          []*cut  // partitions, oldest first
 	slow          []*slowdown
 	replaced      map[int64]bool // sessions whose clients get new ones: see Replace
-	handshakeCost time.Duration  // of the server's work
+	handshakeCost time.Duration  // see SlowHandshakes
 	journal       journal
-	rng           *rand.Rand // of what a client can't know: see Config.Seed
+	rng           *rand.Rand // of random moments: see Config.Seed
 	// Counted since the start.
 	accepted, requests, fired int64 // connections, requests, watch events
 	dialed                    int64 // connections in memory; the next one's port comes from it
@@ -53,18 +52,19 @@ type Server struct {
 	work    sync.WaitGroup // every goroutine of the server
 }
 
-// New makes a server. It uses no goroutine and no socket until a client connects.
+// New makes a server. It listens only at Config.Addresses; without them it uses no goroutine and no
+// socket until a client connects or Listen is called.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	as, err := dialectOf(cfg.Version)
+	dialect, err := dialectOf(cfg.Version)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{
 		cfg:      cfg,
-		as:       as,
+		dialect:  dialect,
 		started:  time.Now(),
 		tree:     tree.New(),
 		zxid:     cfg.FirstZxid,
@@ -100,8 +100,7 @@ func (s *Server) Front(i int) *Front {
 	return s.fronts[i]
 }
 
-// Seed is what the moments are drawn from that a client can't know: Config.Seed, or the one that
-// was drawn.
+// Seed is Config.Seed, or the one that was drawn since that was 0.
 func (s *Server) Seed() uint64 { return s.cfg.Seed }
 
 // Fronts is the number of servers that share the tree.
@@ -126,6 +125,18 @@ func (s *Server) Close() error {
 	s.mu.Unlock()
 	s.work.Wait()
 	return nil
+}
+
+// after calls do with the lock held, after a time. After Close it does nothing.
+func (s *Server) after(wait time.Duration, do func()) *time.Timer {
+	// Runs on the timer's own goroutine and ends at once.
+	return time.AfterFunc(wait, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.closed {
+			do()
+		}
+	})
 }
 
 // now is the wall clock as the tree shows it, in milliseconds.

@@ -1,7 +1,10 @@
 package zkserver
 
 import (
+	"cmp"
 	"crypto/rand"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -70,4 +73,110 @@ func (s *Server) closeSession(c *conn, q *jute.Request) bool {
 		c.answer(q.Op, &jute.Reply{Xid: q.Xid, Zxid: c.front.applied})
 	}
 	return false
+}
+
+// What a test does to sessions, and sees of them.
+
+// Expire ends a session now, as if its timeout had passed: its ephemerals go, its connection is
+// closed, and when the client comes back it is told. It is false if there is no such session.
+func (s *Server) Expire(id int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss := s.sessions[id]
+	if ss == nil {
+		return false
+	}
+	s.expireNow(ss)
+	return true
+}
+
+// expireNow ends a session that has expired. The caller holds the lock.
+func (s *Server) expireNow(ss *session) {
+	s.cfg.Logger.Info("session expired", "session", ss.id)
+	s.endSession(ss)
+}
+
+// Replace ends a session, and when its client reconnects gives it a new one, with another id,
+// without saying that the old one is over. ClickHouse Keeper does that.
+func (s *Server) Replace(id int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss := s.sessions[id]
+	if ss == nil {
+		return false
+	}
+	s.replaced[id] = true
+	s.expireNow(ss)
+	return true
+}
+
+// LoseSessions ends all sessions, as a server does that has lost its disk.
+func (s *Server) LoseSessions() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ss := range s.sorted() {
+		s.expireNow(ss)
+	}
+}
+
+// Disconnect closes the connections of a session. It is false if there are none.
+func (s *Server) Disconnect(id int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := false
+	for _, f := range s.fronts {
+		if c := f.bySession[id]; c != nil {
+			c.abort()
+			found = true
+		}
+	}
+	return found
+}
+
+// SessionInfo describes a session.
+type SessionInfo struct {
+	ID        int64
+	Timeout   time.Duration // as negotiated
+	Expires   time.Time     // if it is not heard of before
+	Front     int           // where it is connected; -1: nowhere
+	Ephemeral []string      // paths
+	Watches   int           // set now: data and child watches
+}
+
+// Session describes one session; false if there is none.
+func (s *Server) Session(id int64) (SessionInfo, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss := s.sessions[id]
+	if ss == nil {
+		return SessionInfo{}, false
+	}
+	return s.describe(ss), true
+}
+
+// describe is Session with the lock held.
+func (s *Server) describe(ss *session) SessionInfo {
+	info := SessionInfo{ID: ss.id, Timeout: ss.timeout, Expires: s.tickTime(ss.deadline), Front: -1, Ephemeral: s.tree.Ephemerals(ss.id)}
+	if f := ss.owner; f != nil && f.bySession[ss.id] != nil {
+		c := f.bySession[ss.id]
+		info.Timeout, info.Front = c.timeout, f.index
+		info.Watches = f.data.Of(c) + f.child.Of(c)
+	}
+	return info
+}
+
+// Sessions describes all sessions, by id.
+func (s *Server) Sessions() []SessionInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []SessionInfo
+	for _, ss := range s.sorted() {
+		all = append(all, s.describe(ss))
+	}
+	return all
+}
+
+// sorted are all sessions, by id.
+func (s *Server) sorted() []*session {
+	return slices.SortedFunc(maps.Values(s.sessions), func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 }

@@ -82,7 +82,8 @@ func TestAnswersBeforeTheEndAreDelivered(t *testing.T) {
 	}
 	sent = append(sent, request(jute.Request{Xid: 3, Op: jute.OpDelete, Path: "/a", Version: -1})...)
 	sent = append(sent, request(jute.Request{Xid: 4, Op: jute.OpCloseSession})...)
-	want := 41 + (20 + 4 + len("/a")) + reads*(20+4+size+68) + 20 + 20
+	const welcome, head, stat = 41, 20, 68 // head: a frame's length and an answer's header
+	want := welcome + (head + 4 + len("/a")) + reads*(head+4+size+stat) + head + head
 	for name, conn := range map[string]func() net.Conn{
 		"in memory": func() net.Conn { return dial(t, s) },
 		"over TCP": func() net.Conn {

@@ -10,20 +10,21 @@ import (
 // words.
 type traffic struct {
 	received, sent int64 // packets
-	answered       int64
+	answered       int64 // requests, of which the times below are
 	slowest        time.Duration
 	quickest       time.Duration
 	total          time.Duration
 	last           time.Duration
 
 	// Only of fronts.
-	bytesIn       int64
+	bytesIn       int64 // with the lengths before the frames
 	reads, writes int64 // requests served, sessions opened and ended among the writes
 	handshakes    int64
 	refused       int64 // credentials
 }
 
-func (t *traffic) note(took time.Duration) {
+// count adds a request that was answered after a time.
+func (t *traffic) count(took time.Duration) {
 	if t.answered == 0 || took < t.quickest {
 		t.quickest = took
 	}
@@ -59,8 +60,8 @@ func (c *conn) served(op jute.Op, xid int32, zxid int64) {
 		took = time.Since(c.arrived)
 	}
 	t := &c.front.traffic
-	c.traffic.note(took)
-	t.note(took)
+	c.traffic.count(took)
+	t.count(took)
 	if op.Writes() || op == jute.OpCreateSession || op == jute.OpCloseSession {
 		t.writes++
 	} else {

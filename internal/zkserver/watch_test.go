@@ -19,7 +19,7 @@ func TestVersionsDifferInWatchesOnOnePath(t *testing.T) {
 		c.create("/a", 0)
 		c.must(watch("/a", recursive))
 		c.must(watch("/a", persistent))
-		c.must(look(jute.OpGetData, "/a"))
+		c.must(readAndWatch(jute.OpGetData, "/a"))
 		c.must(set("/a", "1"))
 		require.Equal(t, []string{"NodeDataChanged /a"}, c.told(), "once, however many modes")
 		c.must(set("/a", "2"))
@@ -59,7 +59,7 @@ func TestVersionsDifferInWhatAKindNames(t *testing.T) {
 			}
 			return since
 		}
-		c.must(look(jute.OpGetData, "/a"))
+		c.must(readAndWatch(jute.OpGetData, "/a"))
 		require.Equal(t, either([]jute.Code{no, yes, yes, bad, bad}, []jute.Code{no, yes, yes, no, no}), codes(c, check))
 		require.Equal(t, either([]jute.Code{no, yes, yes, bad, bad}, []jute.Code{no, no, no, no, no}), codes(other, check), "another's")
 		require.Equal(t, either([]jute.Code{no, no, no, bad, bad}, []jute.Code{no, no, no, no, no}), codes(other, unwatch), "only one's own can be taken back")
@@ -80,7 +80,7 @@ func TestVersionsDifferInTheNumberOfAnEvent(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string, s *zkserver.Server) {
 		c, other := join(t, s), join(t, s)
 		seen := other.create("/a", 0).Zxid
-		c.must(look(jute.OpGetData, "/a"))
+		c.must(readAndWatch(jute.OpGetData, "/a"))
 		changed := other.must(set("/a", "1")).Zxid
 		c.must(missed(seen, []string{"/a"}, []string{}, []string{}))
 		require.Equal(t, []string{"NodeDataChanged /a", "NodeDataChanged /a"}, c.told())

@@ -43,12 +43,12 @@ func (s *Server) addWatch(c *conn, q *jute.Request, p *jute.Reply) {
 // changed children, is not among those on children (ZOOKEEPER-4475).
 func (c *conn) stay(path string, mode watch.Mode) {
 	c.front.data.Add(path, c, mode)
-	if mode != watch.Recursive || !c.s.as.watchModes {
+	if mode != watch.Recursive || !c.s.dialect.watchModes {
 		c.front.child.Add(path, c, mode)
 	}
 }
 
-// checkWatches answers whether a watch is set. As in 3.8, a watch of any client counts.
+// checkWatches answers whether a watch is set: in 3.8 by any client, since 3.9 by this one.
 func (s *Server) checkWatches(c *conn, q *jute.Request, p *jute.Reply) {
 	data, children, code := s.watchKinds(q)
 	if code != jute.OK {
@@ -56,7 +56,7 @@ func (s *Server) checkWatches(c *conn, q *jute.Request, p *jute.Reply) {
 		return
 	}
 	p.Err = jute.NoWatcher
-	if s.as.watchModes {
+	if s.dialect.watchModes {
 		if k := kinds[q.Kind]; c.front.child.HasMode(q.Path, c, k.child) || c.front.data.HasMode(q.Path, c, k.data) {
 			p.Err = jute.OK
 		}
@@ -95,19 +95,20 @@ func (s *Server) removeWatches(c *conn, q *jute.Request, p *jute.Reply) {
 		return
 	}
 	k := kinds[q.Kind]
-	if !s.as.watchModes {
+	if !s.dialect.watchModes {
 		k.child, k.data = watch.Every, watch.Every
 	}
-	removed := children && c.front.child.RemoveMode(q.Path, c, k.child)
-	removed = data && c.front.data.RemoveMode(q.Path, c, k.data) || removed
-	if !removed {
+	fromChild := children && c.front.child.RemoveMode(q.Path, c, k.child)
+	fromData := data && c.front.data.RemoveMode(q.Path, c, k.data)
+	if !fromChild && !fromData {
 		p.Err = jute.NoWatcher
 	}
 }
 
+// watchKinds tells of which tables a kind is. Since 3.9 the modes of kinds tell it more exactly.
 func (s *Server) watchKinds(q *jute.Request) (data, children bool, code jute.Code) {
 	last := int32(kindAny)
-	if s.as.watchModes {
+	if s.dialect.watchModes {
 		last = kindRecursive
 	}
 	if q.Malformed() || q.Kind < kindChildren || q.Kind > last {
@@ -124,9 +125,10 @@ func (s *Server) setWatches(c *conn, q *jute.Request, p *jute.Reply) {
 	}
 }
 
+// rewatch goes through the lists in order, up to the first null: then it is false.
 func (c *conn) rewatch(q *jute.Request) bool {
 	f := c.front
-	return each(q.DataW, func(path string) {
+	return eachPath(q.DataW, func(path string) {
 		switch n := f.tree.Get(path); {
 		case n == nil:
 			c.missed(jute.NodeDeleted, path, n)
@@ -135,13 +137,13 @@ func (c *conn) rewatch(q *jute.Request) bool {
 		default:
 			f.data.Add(path, c, watch.Once)
 		}
-	}) && each(q.ExistW, func(path string) {
+	}) && eachPath(q.ExistW, func(path string) {
 		if n := f.tree.Get(path); n != nil {
 			c.missed(jute.NodeCreated, path, n)
 			return
 		}
 		f.data.Add(path, c, watch.Once)
-	}) && each(q.ChildW, func(path string) {
+	}) && eachPath(q.ChildW, func(path string) {
 		switch n := f.tree.Get(path); {
 		case n == nil:
 			c.missed(jute.NodeDeleted, path, n)
@@ -155,7 +157,7 @@ func (c *conn) rewatch(q *jute.Request) bool {
 
 // missed tells what a client has missed, of a znode that is gone or as it is now.
 func (c *conn) missed(kind jute.EventType, path string, n *tree.Node) {
-	if n == nil || !c.s.as.missedNeedsRead || tree.Allowed(n.ACL(), jute.PermRead, c.who) {
+	if n == nil || !c.s.dialect.missedNeedsRead || tree.Allowed(n.ACL(), jute.PermRead, c.who) {
 		c.notify(kind, path, noZxid)
 	}
 }
@@ -169,8 +171,8 @@ func (c *conn) persist(paths []string, mode watch.Mode) bool {
 	return paths != nil
 }
 
-// each visits the paths of one list; false if it is null or one of them is.
-func each(paths []string, visit func(string)) bool {
+// eachPath visits the paths of one list; false if it is null or one of them is.
+func eachPath(paths []string, visit func(string)) bool {
 	for _, path := range paths {
 		if path == jute.Null {
 			return false

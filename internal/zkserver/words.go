@@ -38,7 +38,7 @@ func (c *conn) word(first uint32) bool {
 	}
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
-	if c.await((*conn).heldOnTheWay) {
+	if c.await((*conn).arrivalGate) {
 		c.came(time.Now())
 		if allowed := c.s.cfg.Words; allowed != nil && !slices.Contains(allowed, word) {
 			c.out.say(word + " is not executed because it is not in the whitelist.\n")
@@ -51,12 +51,12 @@ func (c *conn) word(first uint32) bool {
 }
 
 func (f *Front) srvr() string {
-	return "Zookeeper version: " + f.s.as.banner() + "\n" + f.numbers()
+	return "Zookeeper version: " + f.s.dialect.banner() + "\n" + f.numbers()
 }
 
 func (f *Front) stat() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Zookeeper version: %s\nClients:\n", f.s.as.banner())
+	fmt.Fprintf(&b, "Zookeeper version: %s\nClients:\n", f.s.dialect.banner())
 	for _, c := range f.sortedConns() {
 		fmt.Fprintf(&b, " /%s[%d](queued=%d,recved=%d,sent=%d)\n", c.transport.RemoteAddr(), c.interest(), c.queued(), c.traffic.received, c.traffic.sent)
 	}
@@ -100,7 +100,7 @@ func (f *Front) conf() string {
 // one.
 func (f *Front) envi() string {
 	host, _ := os.Hostname() // it is not available then
-	known := map[string]string{"zookeeper.version": f.s.as.banner(), "host.name": host, "os.name": runtime.GOOS, "os.arch": runtime.GOARCH}
+	known := map[string]string{"zookeeper.version": f.s.dialect.banner(), "host.name": host, "os.name": runtime.GOOS, "os.arch": runtime.GOARCH}
 	var b strings.Builder
 	b.WriteString("Environment:\n")
 	for key := range strings.FieldsSeq(environment) {
@@ -174,7 +174,7 @@ func (k *keys) put(key string, value any) { fmt.Fprintf(k, "zk_%s\t%v\n", key, v
 func (f *Front) mntr() string {
 	t := &f.traffic
 	var k keys
-	k.put("version", f.s.as.banner())
+	k.put("version", f.s.dialect.banner())
 	k.put("server_state", f.mode())
 	k.put("ephemerals_count", f.tree.NumEphemerals())
 	k.put("num_alive_connections", len(f.conns))

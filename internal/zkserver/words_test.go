@@ -23,7 +23,7 @@ func session(t *testing.T, s *zkserver.Server) {
 	c := join(t, s)
 	e, p := create("/e", jute.FlagEphemeral), create("/p", 0)
 	e.Data, p.Data = nil, []byte("hello")
-	for _, q := range []jute.Request{e, p, look(jute.OpGetData, "/p"), look(jute.OpExists, "/x"), look(jute.OpGetChildren, "/p")} {
+	for _, q := range []jute.Request{e, p, readAndWatch(jute.OpGetData, "/p"), readAndWatch(jute.OpExists, "/x"), readAndWatch(jute.OpGetChildren, "/p")} {
 		c.do(q)
 	}
 }
@@ -38,8 +38,8 @@ func TestFourLetterWordsSayHowTheServerIs(t *testing.T) {
 			want []string
 		}{
 			{"ruok\n", []string{"imok"}}, // the rest is ignored
-			{"srvr", []string{"Zookeeper version: 3.9.6", "Zxid: 0x3", "Node count: 7"}},
-			{"stat", []string{"[1](queued=0,recved=6,sent=6)\n"}},
+			{"srvr", []string{"Zookeeper version: 3.9.6", "Zxid: 0x3", "Node count: 7"}}, // 4 + /e, /p, and the root's second name
+			{"stat", []string{"[1](queued=0,recved=6,sent=6)\n"}},                        // the handshake and five requests
 			{"mntr", []string{"zk_open_file_descriptor_count\t", "zk_max_file_descriptor_count\t"}},
 			{"cons", []string{"sid=" + sid + ",lop=GETC,", "to=10000,lcxid=0x5,lzxid=0x3,", "recved=6,sent=6"}},
 			{"wchp", []string{"/p\n\t" + sid + "\n/x\n\t" + sid + "\n"}},
@@ -66,14 +66,15 @@ func TestALatencyIsWhatARequestWaited(t *testing.T) {
 		})
 		session(t, s)
 		time.Sleep(time.Second)
-		require.Contains(t, ask(t, s, "srvr"), "Latency min/avg/max: 0/11.6667/70\n")
+		require.Contains(t, ask(t, s, "srvr"), "Latency min/avg/max: 0/11.6667/70\n") // of six
 		require.Contains(t, ask(t, s, "cons"), "minlat=0,avglat=11,maxlat=70")
 	})
 }
 
 var modeLine = regexp.MustCompile(`Mode: ([a-z]+)\n`)
 
-// modes are what all fronts say that they are: the first letter, or - for one that says nothing.
+// modes are what all fronts say that they are, a letter each: (s)tandalone, (l)eader, (f)ollower,
+// (n)ot serving, or - for one that says nothing.
 func modes(t *testing.T, s *zkserver.Server) (all string) {
 	t.Helper()
 	for i := range s.Fronts() {

@@ -8,13 +8,13 @@ import (
 )
 
 func (s *Server) caller(c *conn) tree.Caller {
-	return tree.Caller{Session: c.session.id, Who: c.who, IPv6: s.as.ipv6ACL, MaxACL: s.cfg.MaxPacket}
+	return tree.Caller{Session: c.session.id, Who: c.who, IPv6: s.dialect.ipv6ACL, MaxACL: s.cfg.MaxPacket}
 }
 
 // write serves every single write: checked against the tree, numbered whether it fails or not, and
 // seen by the client's own front before the answer.
 func (s *Server) write(c *conn, q *jute.Request, p *jute.Reply) {
-	if q.Malformed() && s.as.readsFirst {
+	if q.Malformed() && s.dialect.readsFirst {
 		p.Err = jute.MarshallingError
 		return
 	}
@@ -43,6 +43,7 @@ func (s *Server) prepare(c *conn, q *jute.Request) (tree.Change, jute.Code) {
 	return s.tree.Prepare(s.caller(c), q)
 }
 
+// ttlMode reports whether a create is, by its flags, of a TTL znode.
 func ttlMode(q *jute.Request) bool {
 	switch q.Op {
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
@@ -52,21 +53,17 @@ func ttlMode(q *jute.Request) bool {
 }
 
 // multi is one transaction of several writes: all or none, with one zxid. The reply itself is a
-// success either way; the results tell.
+// success either way; the results tell. What can't be read fails as a whole instead, at the
+// stage at which the real server stumbles; it uses up a number all the same.
 func (s *Server) multi(c *conn, q *jute.Request, p *jute.Reply) {
 	defer c.front.catchUp()
-	if q.Malformed() {
-		s.commit(&txn{}, nil)
-		p.Err = jute.MarshallingError
-		return
-	}
-	if s.as.typedMulti && s.unreadable(q.Ops) {
+	if q.Malformed() || s.dialect.typedMulti && s.unreadable(q.Ops) {
 		s.commit(&txn{}, nil)
 		p.Err = jute.MarshallingError
 		return
 	}
 	if slices.ContainsFunc(q.Ops, func(part jute.Request) bool { return part.Path == jute.Null }) {
-		if s.as.readsFirst {
+		if s.dialect.readsFirst {
 			s.commit(&txn{}, nil)
 		} else {
 			s.zxid++ // the real server takes a number and then stumbles before anything comes of it
@@ -81,12 +78,13 @@ func (s *Server) multi(c *conn, q *jute.Request, p *jute.Reply) {
 		if code == jute.OK {
 			code = plan.Add(&part)
 		}
-		if code == jute.MarshallingError {
+		switch code {
+		case jute.OK:
+		case jute.MarshallingError: // the whole fails
 			s.commit(&txn{}, nil)
 			p.Err, p.Results = code, nil
 			return
-		}
-		if code != jute.OK {
+		default: // this part fails, and so none is applied
 			s.commit(&txn{}, nil)
 			fail(p.Results, i, code)
 			return
@@ -107,9 +105,10 @@ func (s *Server) unreadable(ops []jute.Request) bool {
 	return slices.ContainsFunc(ops, func(q jute.Request) bool { _, code := s.part(q); return code != jute.OK })
 }
 
-// part is the operation that a part of a multi really is, or why the multi can't be read.
+// part is the operation that a part of a multi really is, or why the multi can't be read. Where the
+// parts keep their operations (typedMulti) a create must have flags that fit it.
 func (s *Server) part(q jute.Request) (jute.Request, jute.Code) {
-	if !s.as.typedMulti {
+	if !s.dialect.typedMulti {
 		q = effective(q)
 		if q.Op != jute.OpCreateTTL && ttlMode(&q) {
 			return q, jute.MarshallingError // the real server takes it for something that it can't be read as
@@ -118,8 +117,9 @@ func (s *Server) part(q jute.Request) (jute.Request, jute.Code) {
 	}
 	switch q.Op {
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer:
-		if q.Flags < jute.FlagPersistent || ttlMode(&q) || q.Flags > jute.FlagPersistentSequentialTTL {
-			return q, jute.MarshallingError // ttlMode: of a TTL that it can't have
+		unknown := q.Flags < jute.FlagPersistent || q.Flags > jute.FlagPersistentSequentialTTL
+		if unknown || ttlMode(&q) { // these operations have no TTL
+			return q, jute.MarshallingError
 		}
 		if q.Flags == jute.FlagContainer {
 			q.Op = jute.OpCreateContainer
@@ -130,8 +130,8 @@ func (s *Server) part(q jute.Request) (jute.Request, jute.Code) {
 	return q, jute.OK
 }
 
-// effective is the operation that a part of a multi is before 3.8.2: the real server goes by the
-// flags of a create, not by its number.
+// effective is the operation that a part of a multi is by the flags of a create, not by its number:
+// the real server goes by them before typedMulti, and for createTTL since then too.
 func effective(q jute.Request) jute.Request {
 	switch {
 	case q.Op == jute.OpCreateTTL && ttlMode(&q):
@@ -144,6 +144,7 @@ func effective(q jute.Request) jute.Request {
 	return q
 }
 
+// resultOp is the operation that the result of a part names: the one whose answer has its form.
 func resultOp(op jute.Op) jute.Op {
 	if op == jute.OpCreateContainer || op == jute.OpCreateTTL {
 		return jute.OpCreate2

@@ -48,7 +48,7 @@ func TestLoweredAndRaisedAtOnce(t *testing.T) {
 		ha, hb := w.Host("a"), w.Host("b")
 		a, b := newGate(w, ha), newGate(w, hb)
 		require.NoError(w, a.Raise(w.Context()))
-		passed := wait(w, b)
+		passed := beginWait(w, b)
 		lowered := b.Lowered(w.Context())
 		synctest.Wait()
 		slow := hb.Status().SessionID
@@ -113,7 +113,7 @@ func TestWaitThroughLossesAndExpiry(t *testing.T) {
 		h := w.Host("a")
 		b, other := newGate(w, h), newGate(w, w.Host("b"))
 		require.NoError(w, b.Raise(w.Context()))
-		passed := wait(w, b)
+		passed := beginWait(w, b)
 		for range 5 {
 			w.Server.Disconnect(h.Status().SessionID)
 			time.Sleep(2 * time.Second)
@@ -136,7 +136,7 @@ func TestWaitForABarrierThatCanNoLongerBeRead(t *testing.T) {
 		h, other := w.Host("a"), w.Host("b")
 		b := newGate(w, h)
 		require.NoError(w, b.Raise(w.Context()))
-		passed := wait(w, b)
+		passed := beginWait(w, b)
 		time.Sleep(time.Second)
 		must(other.SetACL(w.Context(), gatePath, session.AnyoneACL(session.PermWrite), -1))
 		w.Server.Expire(h.Status().SessionID) // so that it is read again
@@ -159,7 +159,7 @@ func TestWaitEnds(t *testing.T) {
 		var oe *session.OpError
 		require.ErrorAs(w, err, &oe)
 		require.Equal(w, gatePath, oe.Path)
-		passed := wait(w, b)
+		passed := beginWait(w, b)
 		lowered := b.Lowered(w.Context())
 		synctest.Wait()
 		require.NoError(w, h.Close(w.Context()))
@@ -180,7 +180,7 @@ func TestLostRepliesOfABarrier(t *testing.T) {
 		for range 2 {
 			require.NoError(w, b.Raise(w.Context()), "k=%d", k)
 			require.True(w, raised(w, other), "k=%d", k)
-			passed := wait(w, b)
+			passed := beginWait(w, b)
 			time.Sleep(time.Second)
 			bubble.Never(w, passed, "it is up")
 			require.NoError(w, b.Lower(w.Context()), "k=%d", k)
@@ -197,7 +197,7 @@ func TestCostOfABarrier(t *testing.T) {
 		other := newGate(w, w.Host("b"))
 		require.NoError(w, other.Raise(w.Context()))
 		w.Server.ClearJournal()
-		passed := wait(w, b)
+		passed := beginWait(w, b)
 		time.Sleep(10 * time.Minute)
 		require.NoError(w, other.Lower(w.Context()))
 		require.NoError(w, bubble.Now(w, passed))
@@ -242,7 +242,7 @@ func TestB75_WaitAndBreakAreUpToDate(t *testing.T) {
 		a, b := newDouble(w, near, 2, barrier.WithID("a")), newDouble(w, far, 2, barrier.WithID("b"))
 		w.Server.Lag(lagging, 100)
 		require.NoError(w, newGate(w, near).Raise(w.Context()))
-		passed := wait(w, newGate(w, far))
+		passed := beginWait(w, newGate(w, far))
 		time.Sleep(time.Minute)
 		bubble.Never(w, passed, "it is up")
 		require.NoError(w, newGate(w, near).Lower(w.Context()))
@@ -250,7 +250,7 @@ func TestB75_WaitAndBreakAreUpToDate(t *testing.T) {
 		require.NoError(w, bubble.Within(w, time.Second, passed))
 
 		w.Server.Lag(lagging, 100)
-		waits := enter(w, a)
+		waits := beginEnter(w, a)
 		synctest.Wait()
 		require.NoError(w, b.Break(w.Context()))
 		require.ErrorIs(w, bubble.Within(w, time.Second, waits), barrier.ErrBroken)

@@ -206,10 +206,7 @@ func (d *Double) breakOnce(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	_, err = d.session.Multi(znode.Making(ctx, d.acl), breaking(d.path, last, stat.Version, v.Parties)...)
-	if errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil {
-		return d.undecided(ctx, last)
-	}
-	if errors.Is(err, session.ErrBadVersion) {
+	if errors.Is(err, session.ErrBadVersion) || errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil {
 		return d.undecided(ctx, last)
 	}
 	return false, err

@@ -51,7 +51,7 @@ func TestB61_NobodyEntersBeforeAllAreThereNorHasLeftBeforeAllAreDone(t *testing.
 			for _, p := range passages {
 				bubble.Now(w, p.Left())
 			}
-			require.Zero(w, standing(w))
+			require.Zero(w, partyZnodes(w))
 			require.Len(w, rounds(w), 1, "the next")
 		}
 	})
@@ -113,13 +113,13 @@ func TestClose(t *testing.T) {
 		require.ErrorIs(w, passages[1].Err(), session.ErrLost)
 		require.ErrorIs(w, passages[1].Err(), session.ErrClosed)
 		require.ErrorIs(w, passages[0].Leave(w.Context()), session.ErrClosed)
-		require.Equal(w, 1, standing(w))
+		require.Equal(w, 1, partyZnodes(w))
 		require.NoError(w, passages[2].Leave(w.Context()), "the others don't hold it")
-		waiting := enter(w, team.doubles[2])
+		waiting := beginEnter(w, team.doubles[2])
 		synctest.Wait()
 		require.NoError(w, team.doubles[2].Close(w.Context()), "waiting")
 		require.ErrorIs(w, bubble.Within(w, time.Second, waiting), session.ErrClosed)
-		require.Zero(w, standing(w))
+		require.Zero(w, partyZnodes(w))
 		require.ErrorIs(w, team.doubles[2].Err(), session.ErrClosed)
 	})
 }
@@ -136,7 +136,7 @@ func TestB58_GivingUpWithdraws(t *testing.T) {
 		require.ErrorAs(w, err, &oe)
 		require.Equal(w, path, oe.Path)
 		synctest.Wait()
-		require.Zero(w, standing(w))
+		require.Zero(w, partyZnodes(w))
 		team.doubles[1].Arrive()
 		bubble.Never(w, team.doubles[1].Entered(), "one of two, and one that gave up")
 		leave(w, team.enter(w)...)
@@ -166,7 +166,7 @@ func TestBreak(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		team := newTeam(w, 3)
 		require.NoError(w, team.doubles[2].Break(w.Context()), "there is nothing to break")
-		answers := []<-chan error{enter(w, team.doubles[0]), enter(w, team.doubles[1])}
+		answers := []<-chan error{beginEnter(w, team.doubles[0]), beginEnter(w, team.doubles[1])}
 		synctest.Wait()
 		require.NoError(w, team.doubles[2].Break(w.Context()))
 		for _, answer := range answers {
@@ -175,7 +175,7 @@ func TestBreak(t *testing.T) {
 			require.NotErrorIs(w, err, barrier.ErrCrowd)
 		}
 		synctest.Wait()
-		require.Zero(w, standing(w))
+		require.Zero(w, partyZnodes(w))
 		require.Len(w, rounds(w), 1, "the broken round is gone")
 		passages := team.enter(w)
 		require.EqualValues(w, 2, passages[0].Round())
@@ -189,7 +189,7 @@ func TestBreak(t *testing.T) {
 func TestTwoBreakOneRound(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		team := newTeam(w, 3)
-		answer := enter(w, team.doubles[0])
+		answer := beginEnter(w, team.doubles[0])
 		synctest.Wait()
 		var first []error
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
@@ -207,9 +207,9 @@ func TestTwoBreakOneRound(t *testing.T) {
 func TestDifferingParties(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		two, three := newDouble(w, w.Host("a"), 2), newDouble(w, w.Host("b"), 3)
-		first := enter(w, two)
+		first := beginEnter(w, two)
 		synctest.Wait()
-		for _, answer := range []<-chan error{first, enter(w, three)} {
+		for _, answer := range []<-chan error{first, beginEnter(w, three)} {
 			err := bubble.Within(w, time.Second, answer)
 			require.ErrorIs(w, err, barrier.ErrBroken)
 			require.ErrorIs(w, err, barrier.ErrDiffering)
@@ -234,6 +234,6 @@ func TestB62_TooManyParties(t *testing.T) {
 		require.ErrorIs(w, third.Err(), barrier.ErrCrowd)
 		leave(w, passages...)
 		synctest.Wait()
-		require.Zero(w, standing(w))
+		require.Zero(w, partyZnodes(w))
 	})
 }

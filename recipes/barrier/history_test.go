@@ -19,20 +19,20 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// history has the passages of all parties of a double barrier, in one order.
+// history has the passages of all parties of a double barrier, in one order. Its times are ticks.
 type history struct {
 	mu     sync.Mutex
-	clock  int
+	clock  int // the last tick
 	stays  []*stay
-	faults []string
+	faults []string // found by left
 }
 
 // stay is one party's stay in a round.
 type stay struct {
 	party   string
 	passage *barrier.Passage
-	called  int // the time of the call
-	entered int
+	called  int // when the party first asked for it: a call that gave up counts, since it may have arrived
+	entered int // when it had the passage
 }
 
 // left checks, at the instant at which a party learns that all have left a round, that no party is
@@ -106,7 +106,7 @@ func (h *history) check(t require.TestingT, parties int) (rounds int) {
 			seen = append(seen, s.party)
 			first, asked = min(first, s.entered), max(asked, s.called)
 		}
-		require.Less(t, asked, first, "round %d: somebody entered before all had come", round)
+		require.Less(t, asked, first, "round %d: one entered before all had come", round)
 	}
 	return len(of)
 }
@@ -150,7 +150,7 @@ func TestHistories(t *testing.T) {
 						team.doubles[at].Crash("a bug")
 					}
 				}
-				stopServer := func() {
+				stopServer := func() { // one of the three; or it alone hears of no other
 					heal := func() { w.Server.Continue(at % 3) }
 					if rng.IntN(2) == 0 {
 						heal = w.Server.IsolateServer(at%3, 0)
@@ -168,7 +168,7 @@ func TestHistories(t *testing.T) {
 					team.doubles[at] = newDouble(w, team.hosts[at], parties, barrier.WithID(fmt.Sprint("p", at)))
 					start(at)
 				}
-				faults := []func(){partition, disconnect, disconnect, crash, nothing, stopServer, dieAndRestart} // alike in odds
+				faults := []func(){partition, disconnect, disconnect, crash, nothing, stopServer, dieAndRestart} // with the same odds each
 				faults[rng.IntN(len(faults))]()
 			}
 			stop()
@@ -177,12 +177,12 @@ func TestHistories(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			cancel()
 			running.Wait()
-			require.Greater(w, h.stays[len(h.stays)-1].entered, before, "nobody enters any more\n%s", w.Server.Dump())
+			require.Greater(w, h.stays[len(h.stays)-1].entered, before, "no party enters any more\n%s", w.Server.Dump())
 			require.Greater(w, h.check(w, parties), 25)
 			for _, d := range team.doubles {
 				require.NoError(w, d.Close(w.Context()))
 			}
-			require.Zero(w, standing(w))
+			require.Zero(w, partyZnodes(w))
 		}, bubble.Brisk(zktest.WithServers(3), zktest.WithSeed(seed))...)
 	})
 }

@@ -83,7 +83,7 @@ func TestLostReplies(t *testing.T) {
 					parties.Go(func() { twoRounds(w, d, time.Duration(i)*time.Second) })
 				}
 				parties.Wait()
-				require.Zero(w, standing(w), "k=%d", k)
+				require.Zero(w, partyZnodes(w), "k=%d", k)
 				require.Len(w, rounds(w), 1, "k=%d", k)
 			})
 		})
@@ -120,7 +120,7 @@ func TestLostRepliesOfABreak(t *testing.T) {
 		team := newTeam(w, 2)
 		breaker := w.Host("breaker")
 		other := newDouble(w, breaker, 2)
-		answer := enter(w, team.doubles[0])
+		answer := beginEnter(w, team.doubles[0])
 		synctest.Wait()
 		strike(breaker.Session)
 		require.NoError(w, other.Break(w.Context()), "k=%d", k)
@@ -132,7 +132,7 @@ func TestLostRepliesOfABreak(t *testing.T) {
 }
 
 // The other side of B58: the round opens while one of its parties gives up. ZooKeeper decides which
-// came first, and a party that gave up holds nobody.
+// came first, and a party that gave up holds no other.
 func TestB58_GivingUpAtTheSameInstantAsTheOpening(t *testing.T) {
 	t.Parallel()
 	entered, withdrawn := 0, 0

@@ -19,13 +19,13 @@ import (
 
 // suite has the tests that run on any ZooKeeper.
 var suite = bubble.Suite{
-	{"the first leads, the next takes over, the first stands again", succession},
+	{"the first leads, the next takes over, the first queues again", succession},
 	{"observers see every state", observation},
 	{"a transfer passes over those in between", transfer},
-	{"a transfer to nobody keeps the term", transferToNobody},
+	{"a transfer to a candidate that is gone keeps the term", transferToOneThatIsGone},
 	{"what was lost can't be used", fencing},
-	{"candidates of others stand in the same line", strangers},
-	{"nobody leads an empty election", vacancy},
+	{"candidates of others are in the same queue", strangers},
+	{"no candidate leads an empty election", vacancy},
 }
 
 func TestElection(t *testing.T) {
@@ -36,7 +36,7 @@ func TestElection(t *testing.T) {
 func TestElectionOnRealZooKeeper(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
-	suite.Real(t, "the first leads, the next takes over, the first stands again", "observers see every state")
+	suite.Real(t, "the first leads, the next takes over, the first queues again", "observers see every state")
 }
 
 func succession(t *bubble.Cluster) {
@@ -46,7 +46,7 @@ func succession(t *bubble.Cluster) {
 	require.NoError(t, first.Err())
 	require.Same(t, first, a.Term())
 	waits(t, b)
-	require.Equal(t, []string{"a", "b"}, line(t, a))
+	require.Equal(t, []string{"a", "b"}, idsOf(t, a))
 	require.Equal(t, election.Standing{Phase: election.Waiting, Ahead: 1}, bubble.Get(t, b.Standing(bubble.Minute(t))))
 	_, err := a.Lead(first.Context())
 	require.ErrorIs(t, err, election.ErrDeadlock)
@@ -61,16 +61,16 @@ func succession(t *bubble.Cluster) {
 
 	second := bubble.Get(t, b.Leader(), "b leads")
 	require.Greater(t, second.Token(), first.Token())
-	waits(t, a) // by itself: the intent stands
+	waits(t, a) // by itself: the intent goes on
 
 	require.NoError(t, b.Resign(bubble.Minute(t)))
 	bubble.Closes(t, second.Done(), "second term")
 	third := bubble.Get(t, a.Leader(), "a leads again")
 	require.Greater(t, third.Token(), second.Token())
 	require.NoError(t, a.Resign(bubble.Minute(t)))
-	require.Empty(t, line(t, b))
+	require.Empty(t, idsOf(t, b))
 	require.NoError(t, a.Resign(bubble.Minute(t)), "nothing to resign from")
-	stands(t, a, election.Idle)
+	reaches(t, a, election.Idle)
 }
 
 func observation(t *bubble.Cluster) {
@@ -117,7 +117,7 @@ func transfer(t *bubble.Cluster) {
 	require.ErrorIs(t, term.Err(), session.ErrReleased)
 	next := bubble.Get(t, target.Leader(), "target leads")
 	require.Greater(t, next.Token(), term.Token())
-	stands(t, d, election.Waiting)
+	reaches(t, d, election.Waiting)
 	require.NoError(t, target.Resign(bubble.Minute(t)))
 	after := bubble.Get(t, d.Leader(), "d is next")
 	require.Greater(t, after.Token(), next.Token())
@@ -126,7 +126,7 @@ func transfer(t *bubble.Cluster) {
 	require.Greater(t, last.Token(), after.Token())
 }
 
-func transferToNobody(t *bubble.Cluster) {
+func transferToOneThatIsGone(t *bubble.Cluster) {
 	a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 	term := leads(t, a)
 	waits(t, b)
@@ -162,27 +162,27 @@ func strangers(t *bubble.Cluster) {
 	a := candidate(t, t.Session(), "a")
 	seen := a.Observe(bubble.Minute(t))
 	waits(t, a)
-	require.Equal(t, []string{"host-9", "a"}, line(t, a))
+	require.Equal(t, []string{"host-9", "a"}, idsOf(t, a))
 	l := bubble.Await(t, seen, "the stranger leads", func(l election.Leadership) bool { return l.Present })
 	require.Equal(t, "host-9", l.ID)
 	require.False(t, l.Self || l.Ready)
 	require.Empty(t, l.Data)
 	require.NoError(t, admin.Delete(bubble.Minute(t), curator, -1))
 	require.Greater(t, bubble.Get(t, a.Leader(), "a leads").Token(), l.Token)
-	require.Equal(t, []string{"a"}, line(t, a))
+	require.Equal(t, []string{"a"}, idsOf(t, a))
 }
 
 func vacancy(t *bubble.Cluster) {
 	a := candidate(t, t.Session(), "a")
 	_, err := a.Current(bubble.Minute(t))
 	require.ErrorIs(t, err, election.ErrNoLeader, "there is not even a parent")
-	require.Empty(t, line(t, a))
+	require.Empty(t, idsOf(t, a))
 	admin := t.Session()
 	require.NoError(t, admin.EnsurePath(bubble.Minute(t), path))
 	_, err = a.Current(bubble.Minute(t))
 	require.ErrorIs(t, err, election.ErrNoLeader)
 	seen := a.Observe(bubble.Minute(t))
-	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "nobody"))
+	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "no leader"))
 	require.NoError(t, admin.Delete(bubble.Minute(t), path, -1))
 	term := leads(t, candidate(t, admin, "b"))
 	l := bubble.Await(t, seen, "b leads", func(l election.Leadership) bool { return l.Present })
@@ -213,7 +213,7 @@ func TestB32_OnRealZooKeeper(t *testing.T) {
 	require.Greater(t, second.Token(), first.Token())
 	require.True(t, second.Valid())
 	bubble.Await(t, seen, "the new leader", func(l election.Leadership) bool { return l.Token == second.Token() && !l.Stale })
-	require.Eventually(t, func() bool { return len(line(t, a)) == 2 }, time.Minute, tick, "both stand, and no znode is left over")
+	require.Eventually(t, func() bool { return len(idsOf(t, a)) == 2 }, time.Minute, tick, "both queue, and no znode is left over")
 }
 
 // realTimeout leaves a margin, a good quarter of it, for servers that are late on a busy machine.

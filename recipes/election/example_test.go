@@ -12,7 +12,17 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// dial opens a session on a server that runs inside the example.
+// serve starts a server inside the example, and connects to it.
+func serve() (ctx context.Context, server *zktest.Server, sess *session.Session, done func()) {
+	ctx = context.Background()
+	server, err := zktest.New()
+	if err != nil {
+		panic(err)
+	}
+	sess = dial(ctx, server)
+	return ctx, server, sess, func() { sess.Close(ctx); server.Close() }
+}
+
 func dial(ctx context.Context, server *zktest.Server) *session.Session {
 	sess, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
 	if err != nil {
@@ -21,16 +31,11 @@ func dial(ctx context.Context, server *zktest.Server) *session.Session {
 	return sess
 }
 
-// Two services stand for election. The first leads; when it resigns, the second does.
+// Two services are candidates. The first leads; when it resigns, the second does.
 func Example() {
-	ctx := context.Background()
-	server, err := zktest.New()
-	if err != nil {
-		panic(err)
-	}
-	defer server.Close()
-	one, two := dial(ctx, server), dial(ctx, server)
-	defer one.Close(ctx)
+	ctx, server, one, done := serve()
+	defer done()
+	two := dial(ctx, server)
 	defer two.Close(ctx)
 
 	a, err := election.New(one, "/services/billing/leader", election.WithID("a"))
@@ -60,28 +65,22 @@ func Example() {
 	// the first term is over: released
 }
 
-// Run takes care of the whole life of a leader: it stands, calls the function for each term, and
-// stands again after a loss.
+// Run takes care of the whole life of a leader: it campaigns, calls the function for each term, and
+// campaigns again after a loss.
 func ExampleElection_Run() {
-	ctx := context.Background()
-	server, err := zktest.New()
-	if err != nil {
-		panic(err)
-	}
-	defer server.Close()
-	sess := dial(ctx, server)
-	defer sess.Close(ctx)
+	ctx, server, sess, done := serve()
+	defer done()
 
 	leader, err := election.New(sess, "/services/billing/leader")
 	if err != nil {
 		panic(err)
 	}
-	done := errors.New("all bills are written")
+	written := errors.New("all bills are written")
 	terms := 0
 	err = leader.Run(ctx, func(ctx context.Context, term *election.Term) error {
 		if terms++; terms == 2 {
 			fmt.Println("leading again, by itself")
-			return done
+			return written
 		}
 		fmt.Println("leading")
 		server.Expire(sess.Status().SessionID) // ZooKeeper gives this session up
@@ -100,14 +99,8 @@ func ExampleElection_Run() {
 // A term that is lost says so, and why. The next one comes without another call: it is a new value,
 // with a larger token.
 func ExampleTerm() {
-	ctx := context.Background()
-	server, err := zktest.New()
-	if err != nil {
-		panic(err)
-	}
-	defer server.Close()
-	sess := dial(ctx, server)
-	defer sess.Close(ctx)
+	ctx, _, sess, done := serve()
+	defer done()
 
 	leader, err := election.New(sess, "/services/billing/leader")
 	if err != nil {
@@ -134,17 +127,10 @@ func ExampleTerm() {
 	// leading again under a larger token: true
 }
 
-// Whoever wants to know who leads need not stand.
+// A client that wants to know the leader need not campaign.
 func ExampleElection_Observe() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	server, err := zktest.New()
-	if err != nil {
-		panic(err)
-	}
-	defer server.Close()
-	sess := dial(ctx, server)
-	defer sess.Close(context.WithoutCancel(ctx))
+	ctx, _, sess, done := serve()
+	defer done()
 
 	e, err := election.New(sess, "/services/billing/leader", election.WithID("a"), election.WithData([]byte("10.0.0.7:8080")))
 	if err != nil {
@@ -172,14 +158,8 @@ func ExampleElection_Observe() {
 // A candidate beside others that run ZooKeeper's Java recipe: its znode has that one's name, and
 // contains the host's name and nothing else.
 func ExampleWithLayout() {
-	ctx := context.Background()
-	server, err := zktest.New()
-	if err != nil {
-		panic(err)
-	}
-	defer server.Close()
-	s := dial(ctx, server)
-	defer s.Close(ctx)
+	ctx, _, s, done := serve()
+	defer done()
 
 	e, err := election.New(s, "/election", election.WithLayout(election.LeaderElectionSupport), election.WithID("host-1"))
 	if err != nil {

@@ -54,7 +54,7 @@ func TestB46_ElectsOnceZooKeeperIsThere(t *testing.T) {
 		seen := a.Observe(t.Context())
 		a.Campaign()
 		require.Equal(t, election.Leadership{Stale: true}, bubble.Get(t, seen, "the leader is not known"))
-		bubble.Await(t, a.Standing(bubble.Minute(t)), "a stands, as far as it knows", func(s election.Standing) bool {
+		bubble.Await(t, a.Standing(bubble.Minute(t)), "a offers itself, as far as it knows", func(s election.Standing) bool {
 			return s == election.Standing{Phase: election.Offering, Stale: true}
 		})
 		time.Sleep(10 * time.Minute)
@@ -73,7 +73,7 @@ func TestB41_AnyLostRequestOrReply(t *testing.T) {
 		s, others := t.Session(), t.Session()
 		strike(s)
 		a, b, c := candidate(t, s, "a"), candidate(t, others, "b"), candidate(t, others, "c")
-		term, last := stand(t, a, b, c)
+		term, last := queued(t, a, b, c)
 		require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("here")))
 		require.NoError(t, term.Ready(bubble.Minute(t)))
 		l := must(b.Current(bubble.Minute(t)))
@@ -81,9 +81,9 @@ func TestB41_AnyLostRequestOrReply(t *testing.T) {
 		require.NoError(t, term.TransferTo(bubble.Minute(t), last))
 		require.ErrorIs(t, term.Err(), session.ErrReleased)
 		require.Greater(t, bubble.Get(t, c.Leader(), "c leads").Token(), term.Token())
-		require.Eventually(t, func() bool { return len(line(t, c)) == 3 }, time.Minute, tick, "the others queue again")
+		require.Eventually(t, func() bool { return len(idsOf(t, c)) == 3 }, time.Minute, tick, "the others queue again")
 		require.NoError(t, a.Close(bubble.Minute(t)))
-		require.Equal(t, []string{"c", "b"}, line(t, c))
+		require.Equal(t, []string{"c", "b"}, idsOf(t, c))
 	})
 }
 
@@ -123,7 +123,7 @@ func TestCancelAtAnyRequest(t *testing.T) {
 						require.ErrorIs(t, err, why)
 					}
 					require.NoError(t, a.Close(bubble.Minute(t)))
-					require.Eventually(t, func() bool { return slices.Equal([]string{"b"}, line(t, b)) }, time.Minute, tick, "nothing of a is left")
+					require.Eventually(t, func() bool { return slices.Equal([]string{"b"}, idsOf(t, b)) }, time.Minute, tick, "nothing of a is left")
 				})
 			}
 		})
@@ -189,7 +189,7 @@ func TestLayouts(t *testing.T) {
 			require.NoError(t, b.Resign(bubble.Minute(t)))
 		}
 		require.NoError(t, a.Resign(bubble.Minute(t)))
-		require.Empty(t, line(t, a))
+		require.Empty(t, idsOf(t, a))
 	})
 }
 

@@ -53,12 +53,12 @@ func waits(t testing.TB, all ...*election.Election) {
 	t.Helper()
 	for _, e := range all {
 		e.Campaign()
-		stands(t, e, election.Waiting)
+		reaches(t, e, election.Waiting)
 	}
 }
 
-// stands waits until a candidate is in a phase.
-func stands(t testing.TB, e *election.Election, phase election.Phase) {
+// reaches waits until a candidate is in a phase.
+func reaches(t testing.TB, e *election.Election, phase election.Phase) {
 	t.Helper()
 	bubble.Await(t, e.Standing(bubble.Minute(t)), "standing", func(s election.Standing) bool { return s.Phase == phase })
 }
@@ -96,8 +96,8 @@ func firstOf(t testing.TB, a, b *election.Election) *election.Term {
 	}
 }
 
-// line has the IDs of the candidates in order.
-func line(t testing.TB, e *election.Election) []string {
+// idsOf are the IDs of the candidates in order.
+func idsOf(t testing.TB, e *election.Election) []string {
 	t.Helper()
 	candidates, err := e.Candidates(bubble.Minute(t))
 	require.NoError(t, err)

@@ -208,7 +208,7 @@ func (o *observer) onHead(h head) {
 		o.failed()
 	case h.path == "":
 		ctx := o.stage()
-		observe.Each(ctx, o.turn, o.election.session.WatchChildren(ctx, o.election.path), o.onLine)
+		observe.Each(ctx, o.turn, o.election.session.WatchChildren(ctx, o.election.path), o.onCandidates)
 	default:
 		ctx := o.stage()
 		observe.Each(ctx, o.turn, contenders.Follow(ctx, o.election.session, h.path), o.onLeader)
@@ -227,7 +227,8 @@ func (o *observer) onLeader(state contenders.Observation, open bool) {
 		o.failed()
 		return
 	}
-	switch o.unsure = state.Stale; {
+	o.unsure = state.Stale
+	switch {
 	case state.Stale:
 		o.publish(o.last)
 	case !state.Exists:
@@ -240,13 +241,14 @@ func (o *observer) onLeader(state contenders.Observation, open bool) {
 	}
 }
 
-// onLine waits for a candidate.
-func (o *observer) onLine(state session.Children, open bool) {
+// onCandidates waits for a candidate.
+func (o *observer) onCandidates(state session.Children, open bool) {
 	if !open {
 		o.failed()
 		return
 	}
-	switch o.unsure = state.Stale; {
+	o.unsure = state.Stale
+	switch {
 	case state.Stale:
 		o.publish(o.last)
 	case len(znode.NewContenders(state.Names).Contenders) > 0:

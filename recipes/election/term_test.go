@@ -167,8 +167,8 @@ func TestAfterTheEnd(t *testing.T) {
 	})
 }
 
-// stand has the first of three lead, and the others wait. last is the path of the third.
-func stand(t *bubble.World, a, b, c *election.Election) (term *election.Term, last string) {
+// queued has the first of three lead, and the others wait. last is the path of the third.
+func queued(t *bubble.World, a, b, c *election.Election) (term *election.Term, last string) {
 	t.Helper()
 	term = leads(t, a)
 	waits(t, b, c)
@@ -181,7 +181,7 @@ func TestATransferPassesACandidateOfTheSameSession(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		a, b, c := candidate(t, s, "a"), candidate(t, s, "b"), candidate(t, t.Session(), "c")
-		term, last := stand(t, a, b, c)
+		term, last := queued(t, a, b, c)
 		letGo := occupy(t, s)
 		require.NoError(t, term.TransferTo(bubble.Minute(t), last))
 		next := bubble.Get(t, c.Leader(), "c leads")
@@ -189,7 +189,7 @@ func TestATransferPassesACandidateOfTheSameSession(t *testing.T) {
 		letGo()
 		synctest.Wait()
 		bubble.Never(t, b.Leader(), "b leads beside c")
-		require.Equal(t, []string{"c", "a", "b"}, line(t, c), "b has lost its place, and stands again")
+		require.Equal(t, []string{"c", "a", "b"}, idsOf(t, c), "b has lost its place, and queues again")
 		require.NoError(t, c.Resign(bubble.Minute(t)))
 		require.Greater(t, bubble.Get(t, a.Leader(), "a is next").Token(), next.Token())
 		require.NoError(t, a.Resign(bubble.Minute(t)))
@@ -215,7 +215,7 @@ func TestATransferThatIsUnderWayPassesACandidateOfTheSameSession(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		a, b, c := candidate(t, s, "a"), candidate(t, s, "b"), candidate(t, t.Session(), "c")
-		term, last := stand(t, a, b, c)
+		term, last := queued(t, a, b, c)
 		t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpMulti && r.SessionID == s.Status().SessionID {
 				return zktest.Delay(time.Second)

@@ -1,5 +1,5 @@
 // The costs that docs/recipes/lock.md states: of an uncontended possession, of a release with many
-// in line (I8), of the proofs that a session lives; and allocations.
+// in the queue (I8), of the proofs that a session lives; and allocations.
 
 package lock_test
 
@@ -65,9 +65,9 @@ func TestI8_WhatAReleaseCosts(t *testing.T) {
 		unordered        bool
 	}
 	eachRow(t, map[string]row{
-		"lock":                    {newLock, newLock, 100, 1, 3, 3, nil, false}, // the one behind the granted one lists, and reads its own znode
-		"readers behind a writer": {writer, reader, 40, 20, 1 + 20, 1 + 20, writer, false},
-		"permits":                 {permits(3), permits(1), 60, 3, 6 * (3 + 1), 2*3 + 3, nil, false}, // each by its mark wakes itself and its successor
+		"lock":                    {newLock, newLock, 100, 1, 3, 3, nil, false},                      // the one behind the granted one lists, and reads its own znode
+		"readers behind a writer": {writer, reader, 40, 20, 1 + 20, 1 + 20, writer, false},           // one at most for each that is granted
+		"permits":                 {permits(3), permits(1), 60, 3, 6 * (3 + 1), 2*3 + 3, nil, false}, // six at most for each granted one and for the next head; each mark wakes its writer and the successor
 		"simple":                  {simple, simple, 20, 1, 1 + 20 + 20, 1 + 20, nil, true},
 	}, func(w *bubble.World, row row) {
 		g := held(w, row.holder(w.Host("holder")))
@@ -127,9 +127,9 @@ func TestWhatAPossessionAllocates(t *testing.T) { //nolint:paralleltest // it co
 	}, bubble.Brisk()...)
 }
 
-// The holder and the next in line keep their sessions proven, so that they need no proof at a
-// grant. The third in line, and all behind, send nothing.
-func TestOnlyTheHolderAndTheNextInLineAskForSignsOfLife(t *testing.T) {
+// The holder and the next in the queue keep their sessions proven, so that they need no proof at a
+// grant. The third, and all behind, send nothing.
+func TestOnlyTheHolderAndTheNextAskForSignsOfLife(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		var hosts []*bubble.Host
 		var locks []*lock.Lock
@@ -147,7 +147,7 @@ func TestOnlyTheHolderAndTheNextInLineAskForSignsOfLife(t *testing.T) {
 			if i < 2 {
 				require.InDelta(w, 600, c.syncs, 5, "one a second, a sixth of the timeout")
 			} else {
-				require.Zero(w, c.syncs, "number %d in line", i+1)
+				require.Zero(w, c.syncs, "number %d in the queue", i+1)
 			}
 		}
 		for i := range 2 { // the second was next for long; the third has become next since then

@@ -217,12 +217,12 @@ func ExampleBreak() {
 	}
 	next.Acquire()
 
-	line, err := next.Contenders(ctx)
+	queue, err := next.Contenders(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s holds: %t\n", line[0].Data, line[0].Holding)
-	if err := lock.Break(ctx, s, line[0].Path, time.Millisecond); err != nil {
+	fmt.Printf("%s holds: %t\n", queue[0].Data, queue[0].Holding)
+	if err := lock.Break(ctx, s, queue[0].Path, time.Millisecond); err != nil {
 		log.Fatal(err)
 	}
 	<-held.Done()

@@ -185,7 +185,7 @@ func remove(ctx context.Context, s *session.Session, path string) error {
 		if !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil {
 			return gone(err)
 		}
-		if stands, err := presence.Of(ctx, s, path); err != nil || !stands {
+		if exists, err := presence.Of(ctx, s, path); err != nil || !exists {
 			return err
 		}
 	}
@@ -198,10 +198,6 @@ func gone(err error) error {
 	return err
 }
 
-// errNotInLine is for a path that is not that of a contender in a queue. A lock of the layout
-// Simple has no queue.
-var errNotInLine = fmt.Errorf("contenderPath: not the path of a contender (a lock with the layout Simple has none): %w", session.ErrUnsupported)
-
 // checkContender refuses a path that is not that of a contender, so that a mistyped path cannot
 // overwrite or delete anything else.
 func checkContender(s *session.Session, path, op string) error {
@@ -211,13 +207,9 @@ func checkContender(s *session.Session, path, op string) error {
 	if err := znode.Validate(path); err != nil {
 		return failed(s, op, path, fmt.Errorf("%w: contenderPath: %w", session.ErrInvalidPath, err))
 	}
-	if _, name := znode.Split(path); !isContender(name) {
-		return failed(s, op, path, fmt.Errorf("%w: %w", session.ErrInvalidPath, errNotInLine))
+	if kindOf(path) == znode.Other {
+		why := "contenderPath: not the path of a contender (a lock with the layout Simple has none)"
+		return failed(s, op, path, fmt.Errorf("%w: %s: %w", session.ErrInvalidPath, why, session.ErrUnsupported))
 	}
 	return nil
-}
-
-func isContender(name string) bool {
-	_, ok := znode.ParseContender(name)
-	return ok
 }

@@ -22,8 +22,8 @@ import (
 
 const guidDashed, guidPlain = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`, `[0-9a-f]{32}`
 
-// layouts have the znode's name of an exclusive lock, a reader and a writer; "" where the layout
-// has none.
+// layouts have a pattern of the znode's path, behind the lock's, for an exclusive lock, a reader
+// and a writer; "" where the layout has none.
 var layouts = map[string]layoutRow{
 	"Troupe":        {lock.Troupe, "/_c_" + guidDashed + `-lock-\d{10}$`, "/_c_" + guidDashed + `-read-\d{10}$`, "/_c_" + guidDashed + `-write-\d{10}$`},
 	"Simple":        {lock.Simple, "$", "", ""},
@@ -45,22 +45,24 @@ func TestWhatALayoutWrites(t *testing.T) {
 	}
 	bubble.EachRow(t, layouts, func(w *bubble.World, row layoutRow) {
 		h, with := w.Host("a", session.WithIdentity("orders-7")), []lock.Option{lock.WithLayout(row.layout), lock.WithData([]byte("mine"))}
-		for pattern, build := range map[*string]func(*session.Session, string, ...lock.Option) (*lock.Lock, error){
-			&row.exclusive: lock.New, &row.read: lock.NewRead, &row.write: lock.NewWrite,
-		} {
-			l, err := build(h.Session, path, with...)
-			if *pattern == "" {
+		for _, kind := range []struct {
+			pattern    string
+			build      func(*session.Session, string, ...lock.Option) (*lock.Lock, error)
+			downgrades bool
+		}{{row.exclusive, lock.New, false}, {row.read, lock.NewRead, false}, {row.write, lock.NewWrite, true}} {
+			l, err := kind.build(h.Session, path, with...)
+			if kind.pattern == "" {
 				require.ErrorIs(w, err, session.ErrUnsupported)
 				continue
 			}
 			require.NoError(w, err)
 			g := held(w, l)
-			require.Regexp(w, "^"+path+*pattern, g.Path())
+			require.Regexp(w, "^"+path+kind.pattern, g.Path())
 			if row.layout != lock.Troupe { // others find exactly the application's data
 				require.Equal(w, "mine", content(w, g.Path()))
 				require.Zero(w, must(l.Contenders(w.Context()))[0].Owner)
 			}
-			if pattern == &row.write {
+			if kind.downgrades {
 				read := must(g.Downgrade(w.Context()))
 				require.Regexp(w, "^"+path+row.read, read.Path())
 				require.Equal(w, g.Path()[len(g.Path())-10:], read.Path()[len(read.Path())-10:], "the writer's number")
@@ -76,13 +78,12 @@ func TestWhatALayoutWrites(t *testing.T) {
 // Observe, Contenders, sequencers, Commit, Revoke and Break work in each layout.
 func TestEveryLayout(t *testing.T) {
 	eachRow(t, layouts, func(w *bubble.World, row layoutRow) {
-		layout := row.layout
 		h, admin := w.Host("a"), w.Host("b")
-		l := newLock(h, lock.WithLayout(layout), lock.WithData([]byte("me")))
-		lines := l.Observe(w.Context())
-		require.Empty(w, bubble.Within(w, time.Second, lines))
+		l := newLock(h, lock.WithLayout(row.layout), lock.WithData([]byte("me")))
+		queues := l.Observe(w.Context())
+		require.Empty(w, bubble.Within(w, time.Second, queues))
 		g := held(w, l)
-		seen := bubble.Within(w, time.Second, lines)
+		seen := bubble.Within(w, time.Second, queues)
 		require.Len(w, seen, 1)
 		require.Equal(w, g.Path(), seen[0].Path)
 		require.Equal(w, g.Token(), seen[0].Token)
@@ -90,12 +91,11 @@ func TestEveryLayout(t *testing.T) {
 		require.True(w, seen[0].Holding)
 		require.Equal(w, h.Status().SessionID, seen[0].SessionID)
 		other := newLock(admin) // Troupe's
-		if layout == lock.Simple {
-			other = newLock(admin, lock.WithLayout(layout))
+		if row.layout == lock.Simple {
+			other = newLock(admin, lock.WithLayout(row.layout))
 		}
-		line := must(other.Contenders(w.Context()))
-		require.Equal(w, seen, line)
-		next := newLock(h, lock.WithLayout(layout)) // of the same session
+		require.Equal(w, seen, must(other.Contenders(w.Context())))
+		next := newLock(h, lock.WithLayout(row.layout)) // of the same session
 		for _, l := range []*lock.Lock{other, next} {
 			require.ErrorIs(w, errOf(l.TryLock(w.Context())), lock.ErrHeld)
 		}
@@ -103,7 +103,7 @@ func TestEveryLayout(t *testing.T) {
 		must(g.Commit(w.Context(), session.CreateOp("/done", nil)))
 
 		err := lock.Revoke(w.Context(), admin.Session, g.Path())
-		if layout == lock.Simple {
+		if row.layout == lock.Simple {
 			require.ErrorIs(w, err, session.ErrUnsupported)
 			require.ErrorIs(w, lock.Break(w.Context(), admin.Session, g.Path(), 0), session.ErrUnsupported)
 			require.NoError(w, admin.Delete(w.Context(), g.Path(), -1))
@@ -125,8 +125,8 @@ func TestANameThatOccursAgainIsObserved(t *testing.T) {
 		h, seer := w.Host("a"), w.Host("b")
 		l := newLock(h, lock.WithLayout(lock.JavaWriteLock))
 		first := held(w, l)
-		lines := newLock(seer).Observe(w.Context())
-		require.Equal(w, first.Token(), bubble.Within(w, time.Second, lines)[0].Token)
+		queues := newLock(seer).Observe(w.Context())
+		require.Equal(w, first.Token(), bubble.Within(w, time.Second, queues)[0].Token)
 		id := seer.Status().SessionID
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == id && r.Op == zktest.OpGetChildren2 {
@@ -137,7 +137,7 @@ func TestANameThatOccursAgainIsObserved(t *testing.T) {
 		require.NoError(w, h.DeleteAll(w.Context(), path))
 		again := held(w, l)
 		require.Equal(w, first.Path(), again.Path())
-		require.Equal(w, again.Token(), bubble.Within(w, time.Minute, lines)[0].Token)
+		require.Equal(w, again.Token(), bubble.Within(w, time.Minute, queues)[0].Token)
 	})
 }
 
@@ -150,9 +150,9 @@ func TestSimpleExcludesAPlainCreate(t *testing.T) {
 		must(other.Create(w.Context(), controller, []byte(`{"brokerid":0}`), session.Ephemeral()))
 		_, err := l.TryLock(w.Context())
 		require.ErrorIs(w, err, lock.ErrHeld)
-		line := must(l.Contenders(w.Context()))
-		require.Len(w, line, 1)
-		require.Equal(w, other.Status().SessionID, line[0].SessionID)
+		queue := must(l.Contenders(w.Context()))
+		require.Len(w, queue, 1)
+		require.Equal(w, other.Status().SessionID, queue[0].SessionID)
 		queued(l)
 		bubble.Never(w, l.Acquired(), "two hold")
 		must(other.Set(w.Context(), controller, []byte("unlock"), -1)) // without a meaning here
@@ -221,7 +221,7 @@ func TestContendersSayWhoseTheyAre(t *testing.T) {
 }
 
 // The mark of a semaphore's holder, also when it is written again, and the note of a reader that
-// was a writer stand before the line with the owner.
+// was a writer are before the line with the owner.
 func TestMarksAndDowngradesKeepWhoseItIs(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h, mine := w.Host("a", session.WithIdentity("orders-7")), lock.WithData([]byte("mine"))

@@ -30,11 +30,11 @@ func TestB09_B10_B28_B29_WholeLivesOnRealServers(t *testing.T) {
 // patience bounds waits on real servers, on a busy machine.
 const patience = time.Minute
 
-// inLine states the intent and waits until the lock is in the queue, or held.
-func inLine(c *bubble.Cluster, l *lock.Lock) *lock.Lock {
+// inQueue states the intent and waits until the lock is in the queue, or held.
+func inQueue(c *bubble.Cluster, l *lock.Lock) *lock.Lock {
 	c.Helper()
 	l.Acquire()
-	bubble.Await(c, l.Standing(bubble.Minute(c)), "in line", func(s lock.Standing) bool { return s.Phase == lock.Held || s.Ahead > 0 })
+	bubble.Await(c, l.Standing(bubble.Minute(c)), "in the queue", func(s lock.Standing) bool { return s.Phase == lock.Held || s.Ahead > 0 })
 	return l
 }
 
@@ -57,7 +57,7 @@ func exclusiveLife(c *bubble.Cluster) {
 	var locks []*lock.Lock
 	var last int64
 	for range 4 {
-		locks = append(locks, inLine(c, must(lock.New(c.Session(), path))))
+		locks = append(locks, inQueue(c, must(lock.New(c.Session(), path))))
 	}
 	for _, l := range locks {
 		g := bubble.Within(c, patience, l.Acquired(), "order of arrival")
@@ -66,28 +66,27 @@ func exclusiveLife(c *bubble.Cluster) {
 		last = g.Token()
 		must(g.Commit(bubble.Minute(c), session.SetOp(path, []byte("x"), -1)))
 		require.ErrorIs(c, errOf(locks[0].TryLock(bubble.Minute(c))), lock.ErrHeld)
-		line := must(l.Contenders(bubble.Minute(c)))
-		require.Equal(c, g.Path(), line[0].Path)
+		require.Equal(c, g.Path(), must(l.Contenders(bubble.Minute(c)))[0].Path)
 		require.NoError(c, l.Release(bubble.Minute(c)))
 	}
 }
 
+// holding tells which of the contenders hold.
 func holding(c *bubble.Cluster, l *lock.Lock) (all []bool) {
-	line := must(l.Contenders(bubble.Minute(c)))
-	for _, contender := range line {
+	for _, contender := range must(l.Contenders(bubble.Minute(c))) {
 		all = append(all, contender.Holding)
 	}
 	return all
 }
 
-// Readers hold together, writers alone, in the order of the line, so that no circle closes (B09,
+// Readers hold together, writers alone, in the order of the queue, so that no circle closes (B09,
 // kazoo#649). A writer that goes on as a reader keeps its place: the writer behind waits for it,
 // the readers come in beside it (B10, CURATOR-276/621).
 func sharedLife(c *bubble.Cluster) {
 	ctx := bubble.Minute(c)
 	s, admin := c.Session(), c.Session()
-	read := func(s *session.Session) *lock.Lock { return inLine(c, must(lock.NewRead(s, path))) }
-	write := func(s *session.Session) *lock.Lock { return inLine(c, must(lock.NewWrite(s, path))) }
+	read := func(s *session.Session) *lock.Lock { return inQueue(c, must(lock.NewRead(s, path))) }
+	write := func(s *session.Session) *lock.Lock { return inQueue(c, must(lock.NewWrite(s, path))) }
 	w1 := write(s)
 	g := bubble.Within(c, patience, w1.Acquired(), "the first writer")
 	require.Equal(c, fence.Exclusive, g.Sequencer().Mode)
@@ -108,15 +107,15 @@ func sharedLife(c *bubble.Cluster) {
 	waits(c, s, w2, "a writer beside readers")
 	waits(c, s, r2, "a reader before the writer who came first")
 	require.ErrorIs(c, errOf(w1.TryLock(down.Context())), lock.ErrUpgrade, "now it would have to wait for itself")
-	line := must(w1.Contenders(ctx))
-	require.Equal(c, down.Path(), line[0].Path)
-	require.Equal(c, down.Token(), line[0].Token, "the token is the writer's")
+	first := must(w1.Contenders(ctx))[0]
+	require.Equal(c, down.Path(), first.Path)
+	require.Equal(c, down.Token(), first.Token, "the token is the writer's")
 	require.Equal(c, []bool{true, true, false, false}, holding(c, w1)[:4])
 
-	require.NoError(c, g.Release(ctx), "it was released, and what came of it stands")
+	require.NoError(c, g.Release(ctx), "it was released, and what came of it goes on")
 	require.True(c, down.Valid())
 	require.NoError(c, down.Release(ctx))
-	require.NoError(c, w1.Release(ctx), "it does not stand again")
+	require.NoError(c, w1.Release(ctx), "it does not queue again")
 	waits(c, s, w2, "a writer beside a reader")
 	require.NoError(c, r1.Release(ctx))
 	second := bubble.Within(c, patience, w2.Acquired(), "the second writer")
@@ -126,7 +125,7 @@ func sharedLife(c *bubble.Cluster) {
 	require.NoError(c, lock.Break(ctx, admin, second.Path(), 0))
 	bubble.Within(c, patience, second.Done(), "breaking")
 	require.ErrorIs(c, second.Err(), session.ErrDeleted)
-	require.NoError(c, w2.Release(ctx), "it does not stand again")
+	require.NoError(c, w2.Release(ctx), "it does not queue again")
 	third := bubble.Within(c, patience, r2.Acquired(), "the reader behind")
 	require.Greater(c, third.Token(), second.Token())
 	must(third.Commit(ctx, session.SetOp(path, []byte("x"), -1)))
@@ -143,7 +142,7 @@ func semaphoreLife(c *bubble.Cluster) {
 	ctx := bubble.Minute(c)
 	s, admin := c.Session(), c.Session()
 	weighing := func(weight int) *lock.Lock {
-		return inLine(c, must(lock.NewSemaphore(c.Session(), path, 4, lock.WithWeight(weight))))
+		return inQueue(c, must(lock.NewSemaphore(c.Session(), path, 4, lock.WithWeight(weight))))
 	}
 	a := weighing(3)
 	g := bubble.Within(c, patience, a.Acquired(), "three of four")

@@ -176,7 +176,7 @@ func TestAReleaseBehindOneThatGaveUp(t *testing.T) {
 		defer cancel()
 		require.ErrorContains(w, l.Release(short), "too long")
 		second := bubble.Begin(func() error { return l.Release(w.Context()) })
-		bubble.Never(w, second, "the znode stands")
+		bubble.Never(w, second, "the znode exists")
 		require.Equal(w, 1, nodes(w, path))
 		heal()
 		require.NoError(w, bubble.Within(w, time.Minute, second))

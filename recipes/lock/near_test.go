@@ -21,7 +21,7 @@ import (
 // work is for how long each of the workers holds.
 const work = time.Millisecond
 
-// workers contend, and hold one at a time.
+// workers contend, each once, and hold one at a time.
 type workers struct {
 	*bubble.World
 	mu      sync.Mutex
@@ -46,17 +46,17 @@ func (n *workers) add(name string, l *lock.Lock) {
 	synctest.Wait()
 }
 
-// behind adds workers of one session behind a grant of the same session.
-func behind(w *bubble.World, h *bubble.Host, workersOf int) (*lock.Grant, *workers) {
+// behind adds this many workers of one session, "0", "1" and so on, behind a grant of that session.
+func behind(w *bubble.World, h *bubble.Host, count int) (*lock.Grant, *workers) {
 	g, n := held(w, newLock(h)), &workers{World: w}
-	for i := range workersOf {
+	for i := range count {
 		n.add(fmt.Sprint(i), newLock(h))
 	}
 	return g, n
 }
 
-// drain releases the grant before the workers and returns how long it takes until all have
-// released.
+// drain releases the grant before the workers, and returns how long it takes until all of them have
+// had their turn, in order, and released.
 func (n *workers) drain(g *lock.Grant, roundTrip time.Duration) time.Duration {
 	n.Cleanup(n.Server.Host("a").Slow(roundTrip / 2))
 	began := time.Now()
@@ -134,7 +134,7 @@ func TestAHandOverWithinASessionDoesNotWaitForARoundTrip(t *testing.T) {
 	const (
 		count     = 10
 		roundTrip = 3 * work / 2
-		second    = roundTrip - work // alone is told only when the first holds, and waits for its read
+		second    = roundTrip - work // of the workers: it alone is told only when the one ahead holds, and waits for its read
 		last      = roundTrip        // of the last deletion
 	)
 	inBubble(t, func(w *bubble.World) {
@@ -147,37 +147,37 @@ func TestAHandOverWithinASessionDoesNotWaitForARoundTrip(t *testing.T) {
 // first, then two, four and so on, to read its own znode. After six such waits the reads are ahead
 // of the work.
 const (
-	longLine  = 100
-	longTrip  = 10 * work
-	firstWait = longTrip - work                                    // while one works
-	laterWait = longTrip - 2*work                                  // each of five, while two work
-	lineTakes = longLine*work + firstWait + 5*laterWait + longTrip // with the last deletion
+	longQueue  = 100
+	longTrip   = 10 * work
+	firstWait  = longTrip - work                                     // while one works
+	laterWait  = longTrip - 2*work                                   // each of five, while two work
+	queueTakes = longQueue*work + firstWait + 5*laterWait + longTrip // with the last deletion
 )
 
-func TestALongLineWithinASessionWaitsForFewRoundTrips(t *testing.T) {
+func TestALongQueueWithinASessionWaitsForFewRoundTrips(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
-		g, n := behind(w, w.Host("a"), longLine)
-		require.Equal(w, lineTakes, n.drain(g, longTrip))
-		require.Len(w, n.order, longLine)
+		g, n := behind(w, w.Host("a"), longQueue)
+		require.Equal(w, queueTakes, n.drain(g, longTrip))
+		require.Len(w, n.order, longQueue)
 	})
 }
 
 // Every other waiter gives up and queues again, at the end. It no longer comes behind the contender
-// that it followed before, and the line takes as long as one that none has left.
-func TestALineThatWasLeftAndJoinedAgainWaitsForFewRoundTrips(t *testing.T) {
+// that it followed before, and the queue takes as long as one that none has left.
+func TestAQueueThatWasLeftAndJoinedAgainWaitsForFewRoundTrips(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
 		g, n := behind(w, h, 0)
 		var again []*lock.Lock
-		for i := range longLine / 2 {
+		for i := range longQueue / 2 {
 			again = append(again, queued(newLock(h)))
 			n.add(fmt.Sprint(i), newLock(h))
 		}
 		for i, l := range again {
 			require.NoError(w, l.Release(w.Context()))
-			n.add(fmt.Sprint(longLine/2+i), l)
+			n.add(fmt.Sprint(longQueue/2+i), l)
 		}
-		require.Equal(w, lineTakes, n.drain(g, longTrip))
+		require.Equal(w, queueTakes, n.drain(g, longTrip))
 	})
 }
 
@@ -305,8 +305,8 @@ func TestAContenderThatStandsAgainIsInNobodysWay(t *testing.T) {
 }
 
 // However long a queue within a session is, and however far it has moved, at most 64 of it watch
-// their own znodes beside the holder's when it stands still.
-func TestALineThatStandsStillKeepsFewWatches(t *testing.T) {
+// their own znodes beside the holder's when it does not move: longest in package session.
+func TestAQueueThatDoesNotMoveKeepsFewWatches(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
 		g, _ := behind(w, h, 140)

@@ -90,7 +90,7 @@ func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 	var entries []contenders.Entry
 	holders, record := marks{session: l.session, turn: t}, contenders.Record{}
-	reading, read := false, false // the record
+	reading, read := false, false // the record is watched, and its first state has come
 	holders.changed = func() {
 		holders.follow(entries)
 		out.Publish(contendersOf(holders.on(entries), record))
@@ -123,12 +123,12 @@ func contendersOf(entries []contenders.Entry, r contenders.Record) []Contender {
 			Holding: readers || e.Held || i == 0 && !e.Contender.Marks(),
 		}
 		switch {
-		case e.Token == 0:
-		case e.Token == r.Token:
+		case e.Token == 0: // it may not be read
+		case e.Token == r.Token: // the record says that it holds
 			all[i].Held = r.At
-		case i == 0 && r.Unread:
+		case i == 0 && r.Unread: // it may wait for a delay
 			all[i].Unread, all[i].Holding = true, false
-		case i == 0 && e.Token == r.Waits:
+		case i == 0 && e.Token == r.Waits: // it waits for one
 			all[i].Delayed, all[i].Holding = Delay{r.Token, r.By, r.Until()}, false
 		}
 	}

@@ -45,7 +45,7 @@ func TestB76_Revoke(t *testing.T) {
 			require.ErrorIs(w, lock.Revoke(w.Context(), admin, won.Path()), session.ErrNoNode)
 
 			again := held(w, a)
-			bubble.Never(w, again.Revoked(), "nobody asked this one")
+			bubble.Never(w, again.Revoked(), "this one was not asked")
 			require.NoError(w, lock.Revoke(w.Context(), admin, again.Path()))
 			bubble.Within(w, time.Second, again.Revoked())
 			require.True(w, again.Valid(), "it is a request")
@@ -111,7 +111,7 @@ func TestBreak(t *testing.T) {
 
 // B75: a session whose server lags behind can revoke a contender that its server has not heard of.
 // The leader, the second of two servers here, does not catch up at a sync: a listing there shows
-// the line as it was, but what is asked of it is up to date.
+// the queue as it was, but what is asked of it is up to date.
 func TestB75_WhatIsAskedOfALaggingServerIsUpToDate(t *testing.T) {
 	type row struct {
 		lagging        int // the index of the server

@@ -105,9 +105,9 @@ func (m *marks) follow(entries []contenders.Entry) {
 	held := make(map[string]time.Time, len(m.held))
 	first := ""
 	for _, e := range entries {
-		at, noted := m.held[e.Path]
+		at, known := m.held[e.Path]
 		switch {
-		case e.Held || noted:
+		case e.Held || known:
 			held[e.Path] = cmp.Or(at, e.Granted)
 		case first == "" && e.Contender.Marks() && !e.Unread:
 			first = e.Path

@@ -10,12 +10,14 @@ import (
 )
 
 // BindOption configures Bind.
-type BindOption func(*bindOptions)
+type BindOption func(*bindOptions) error
 
-type bindOptions struct{ ifFree bool }
+type bindOptions struct{ keep bool } // keep: an earlier binding stays
 
-// IfFree binds the name only if it is not bound; otherwise [ErrDuplicate].
-func IfFree() BindOption { return func(o *bindOptions) { o.ifFree = true } }
+// WithoutReplacing binds the name only if it is not bound; otherwise [ErrDuplicate].
+func WithoutReplacing() BindOption {
+	return func(o *bindOptions) error { o.keep = true; return nil }
+}
 
 // Bind binds a name to a value, which must not be empty, replacing any earlier binding. Errors:
 // invalid arguments; [ErrDuplicate]; session.ErrTooLarge; those of ZooKeeper; ctx's cause, together
@@ -34,20 +36,17 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 		return recipe.Failed(n.session, op, path, errors.New("value: empty"))
 	}
 	var o bindOptions
-	for i, opt := range opts {
-		if opt == nil {
-			return recipe.Failed(n.session, op, path, fmt.Errorf("opts[%d]: nil", i))
-		}
-		opt(&o)
+	if err := recipe.Apply(&o, opts); err != nil {
+		return recipe.Failed(n.session, op, path, err)
 	}
-	if o.ifFree { // a refusal must not rest on a stale read
+	if o.keep { // a refusal must not rest on a stale read
 		if err := n.session.SyncQuorum(ctx, path); err != nil {
 			return recipe.Failed(n.session, op, path, err)
 		}
 	}
 	for made := 0; ; {
 		b, err := n.read(ctx, name, path)
-		if err == nil && o.ifFree && b.Bound {
+		if err == nil && o.keep && b.Bound {
 			err = ErrDuplicate
 		}
 		if err != nil {
@@ -65,11 +64,11 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 // often that was.
 func (n *Names) write(ctx context.Context, seen Binding, path string, value []byte, made *int) (again bool, err error) {
 	exists := seen.Czxid != 0
-	op := session.CreateOp(path, value)
+	ops := []session.Op{session.CreateOp(path, nil), session.SetOp(path, value, 0)}
 	if exists {
-		op = session.SetOp(path, value, seen.Version)
+		ops = set(path, value, seen.Version)
 	}
-	err = n.once(ctx, seen, path, op)
+	err = n.once(ctx, seen, path, ops...)
 	switch {
 	case err == nil:
 		return false, nil
@@ -83,6 +82,21 @@ func (n *Names) write(ctx context.Context, seen Binding, path string, value []by
 		err = fmt.Errorf("value: %w", err)
 	}
 	return false, err
+}
+
+// set writes the data of a znode of this version, and leaves an odd version if the data are a
+// value, an even one if there are none.
+//
+// A znode that is deleted and created again has the versions of the former one, so a version alone
+// would not tell a binding that was made meanwhile from the parent that was read. Since a bound
+// znode's version is odd and a parent's is even, a change that names the version of one can't be
+// carried out on the other. That one binding, or one parent, is taken for another like it does no
+// harm: what the change does to both is the same.
+func set(path string, data []byte, version int32) []session.Op {
+	if bound := len(data) > 0; (version+1)&1 == 1 != bound {
+		return []session.Op{session.SetOp(path, nil, version), session.SetOp(path, data, version+1)}
+	}
+	return []session.Op{session.SetOp(path, data, version)}
 }
 
 // Unbind removes the binding of a name, and the znodes that are no longer needed. Errors:
@@ -121,15 +135,15 @@ func (n *Names) Unbind(ctx context.Context, name string) error {
 func (n *Names) erase(ctx context.Context, seen Binding, path string) error {
 	err := n.once(ctx, seen, path, session.DeleteOp(path, seen.Version))
 	if errors.Is(err, session.ErrNotEmpty) {
-		err = n.once(ctx, seen, path, session.SetOp(path, nil, seen.Version))
+		err = n.once(ctx, seen, path, set(path, nil, seen.Version)...)
 	}
 	return err
 }
 
 // prune deletes the znode at a path, and its parents, as long as they are not bound and have no
 // children. ZooKeeper refuses to delete a znode with children, and the version protects one that
-// has been bound meanwhile. A failure is ignored: the znode does no harm, and the next Unbind tries
-// again.
+// has been bound meanwhile: see set. A failure is ignored: the znode does no harm, and the next
+// Unbind tries again.
 func (n *Names) prune(ctx context.Context, path string) {
 	for _, at := range append([]string{path}, n.parents(path)...) {
 		data, stat, err := n.session.Get(ctx, at)

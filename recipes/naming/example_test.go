@@ -72,10 +72,10 @@ func ExampleNames() {
 	}
 	defer names.Close(ctx)
 
-	if err := names.Bind(ctx, "db/orders/primary", []byte("10.0.0.7:5432"), naming.IfFree()); err != nil {
+	if err := names.Bind(ctx, "db/orders/primary", []byte("10.0.0.7:5432"), naming.WithoutReplacing()); err != nil {
 		log.Fatal(err)
 	}
-	err = names.Bind(ctx, "db/orders/primary", []byte("10.0.0.8:5432"), naming.IfFree())
+	err = names.Bind(ctx, "db/orders/primary", []byte("10.0.0.8:5432"), naming.WithoutReplacing())
 	fmt.Println("bound already:", errors.Is(err, naming.ErrDuplicate))
 	if err := names.Bind(ctx, "db/orders/replica", []byte("10.0.0.8:5432")); err != nil {
 		log.Fatal(err)

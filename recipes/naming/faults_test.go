@@ -27,10 +27,10 @@ func TestLostReplies(t *testing.T) {
 		other, _ := names(w)
 		strike(s)
 		what := fmt.Sprintf("at %d", k)
-		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("1"), naming.IfFree()), what)
+		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("1"), naming.WithoutReplacing()), what)
 		require.Equal(w, "1", means(w, n, "a/b"), what)
 		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("2")), what)
-		require.NoError(w, n.Bind(w.Context(), "a", []byte("3"), naming.IfFree()), what)
+		require.NoError(w, n.Bind(w.Context(), "a", []byte("3"), naming.WithoutReplacing()), what)
 		all := must(n.List(w.Context(), ""))
 		require.Len(w, all, 2, what)
 		require.NoError(w, n.Unbind(w.Context(), "a"), what)
@@ -41,21 +41,38 @@ func TestLostReplies(t *testing.T) {
 	}, bubble.Brisk()...)
 }
 
+// before has another client act once, just before the server carries out the first request of a
+// session that is the one. done tells how that went, and that it was done.
+func before(w *bubble.World, s *session.Session, isIt func(*zktest.Request) bool, act func() error) (done func()) {
+	w.Helper()
+	var acts []error
+	stop := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.SessionID == s.Status().SessionID && isIt(r) && acts == nil {
+			acts = append(acts, errors.New("under way")) // its own requests come here too
+			acts[0] = act()
+		}
+		return zktest.Pass
+	})
+	return func() {
+		w.Helper()
+		stop()
+		require.Equal(w, []error{nil}, acts)
+	}
+}
+
+func sets(r *zktest.Request) bool { return r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpSetData }
+
+func prunes(r *zktest.Request) bool { return r.Op == zktest.OpDelete && r.Path == root+"/a" }
+
 // A name is bound while Unbind deletes what is above another: it stays.
 func TestUnbindLeavesWhatIsBoundMeanwhile(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		n, s := names(w)
 		other, _ := names(w)
 		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("1")))
-		var bound []error
-		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.SessionID == s.Status().SessionID && r.Op == zktest.OpDelete && r.Path == root+"/a" {
-				bound = append(bound, other.Bind(w.Context(), "a", []byte("2")))
-			}
-			return zktest.Pass
-		})()
+		done := before(w, s, prunes, func() error { return other.Bind(w.Context(), "a", []byte("2")) })
 		require.NoError(w, n.Unbind(w.Context(), "a/b"))
-		require.Equal(w, []error{nil}, bound, "between its read and its delete")
+		done()
 		require.Equal(w, "2", means(w, n, "a"))
 	})
 }
@@ -67,16 +84,67 @@ func TestOneOfTwoUnbindsANameAboveOthers(t *testing.T) {
 		other, _ := names(w)
 		require.NoError(w, n.Bind(w.Context(), "a", []byte("1")))
 		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("2")))
-		var first []error
-		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.SessionID == s.Status().SessionID && r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpSetData {
-				first = append(first, other.Unbind(w.Context(), "a"))
-			}
-			return zktest.Pass
-		})()
+		done := before(w, s, sets, func() error { return other.Unbind(w.Context(), "a") })
 		require.ErrorIs(w, n.Unbind(w.Context(), "a"), naming.ErrNotBound)
-		require.Equal(w, []error{nil}, first)
+		done()
 	})
+}
+
+// A parent that Unbind has read, and is about to delete, is deleted by another client and created
+// again, as a name that is bound: it stays.
+func TestUnbindLeavesWhatReplacedAParent(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		n, s := names(w)
+		other, _ := names(w)
+		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("1")))
+		done := before(w, s, prunes, func() error {
+			return errors.Join(other.Bind(w.Context(), "a/c", []byte("1")), other.Unbind(w.Context(), "a/c"), other.Bind(w.Context(), "a", []byte("2")))
+		})
+		require.NoError(w, n.Unbind(w.Context(), "a/b"))
+		done()
+		require.Equal(w, "2", means(w, n, "a"))
+	})
+}
+
+// A parent that Bind has read, and is about to bind if it is free, is deleted by another client and
+// created again, as a name that is bound: it is not free.
+func TestWithoutReplacingLeavesWhatReplacedAParent(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		n, s := names(w)
+		other, _ := names(w)
+		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("1")))
+		done := before(w, s, sets, func() error {
+			return errors.Join(other.Unbind(w.Context(), "a/b"), other.Bind(w.Context(), "a", []byte("2"), naming.WithoutReplacing()))
+		})
+		require.ErrorIs(w, n.Bind(w.Context(), "a", []byte("3"), naming.WithoutReplacing()), naming.ErrDuplicate)
+		done()
+		require.Equal(w, "2", means(w, n, "a"))
+	})
+}
+
+// A name that Unbind has read, and is about to unbind, is unbound by another client, and its znode
+// is deleted and created again, as a parent: it is not bound.
+func TestUnbindDoesNotTakeAParentForTheName(t *testing.T) {
+	t.Parallel()
+	for step, c := range map[string]func(*zktest.Request) bool{
+		"about to delete it":       func(r *zktest.Request) bool { return r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpDelete },
+		"about to delete its data": sets,
+	} {
+		t.Run(step, func(t *testing.T) {
+			inBubble(t, func(w *bubble.World) {
+				n, s := names(w)
+				other, _ := names(w)
+				require.NoError(w, n.Bind(w.Context(), "a", []byte("1")))
+				require.NoError(w, n.Bind(w.Context(), "a/b", []byte("2")))
+				done := before(w, s, c, func() error {
+					return errors.Join(other.Unbind(w.Context(), "a/b"), other.Unbind(w.Context(), "a"), other.Bind(w.Context(), "a/b", []byte("3")))
+				})
+				require.ErrorIs(w, n.Unbind(w.Context(), "a"), naming.ErrNotBound)
+				done()
+				require.Equal(w, "3", means(w, n, "a/b"))
+			})
+		})
+	}
 }
 
 // operation is what a client does with the one name of a history.
@@ -165,7 +233,7 @@ func carryOut(w *bubble.World, n *naming.Names, op operation) (out string, ok bo
 	case "bind":
 		err = n.Bind(w.Context(), "x", []byte(op.value))
 	case "claim":
-		err = n.Bind(w.Context(), "x", []byte(op.value), naming.IfFree())
+		err = n.Bind(w.Context(), "x", []byte(op.value), naming.WithoutReplacing())
 	case "unbind":
 		err = n.Unbind(w.Context(), "x")
 	case "lookup":

@@ -142,7 +142,7 @@ func WithACL(acl ...session.ACL) Option {
 var (
 	// ErrNotBound: the name is not bound.
 	ErrNotBound = errors.New("naming: not bound")
-	// ErrDuplicate: the name is bound already, and the option was [IfFree].
+	// ErrDuplicate: the name is bound already, and the option was [WithoutReplacing].
 	ErrDuplicate = errors.New("naming: already bound")
 )
 

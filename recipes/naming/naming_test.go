@@ -28,8 +28,8 @@ func TestANameMeansWhatItWasBoundTo(t *testing.T) {
 		require.NoError(w, other.Bind(w.Context(), "db/orders/primary", []byte("b")))
 		require.Equal(w, "b", means(w, n, "db/orders/primary"))
 		require.Empty(w, means(w, n, "db"), "it is only a parent")
-		require.ErrorIs(w, n.Bind(w.Context(), "db/orders/primary", []byte("c"), naming.IfFree()), naming.ErrDuplicate)
-		require.NoError(w, n.Bind(w.Context(), "db", []byte("all"), naming.IfFree()))
+		require.ErrorIs(w, n.Bind(w.Context(), "db/orders/primary", []byte("c"), naming.WithoutReplacing()), naming.ErrDuplicate)
+		require.NoError(w, n.Bind(w.Context(), "db", []byte("all"), naming.WithoutReplacing()))
 		require.Equal(w, "all", means(w, n, "db"))
 		require.NoError(w, n.Unbind(w.Context(), "db"))
 		require.Empty(w, means(w, n, "db"))
@@ -39,7 +39,7 @@ func TestANameMeansWhatItWasBoundTo(t *testing.T) {
 		children, _, err := s.Children(w.Context(), root)
 		require.NoError(w, err)
 		require.Empty(w, children, "the parents are not needed any more")
-		require.NoError(w, n.Bind(w.Context(), "db/orders/primary", []byte("d"), naming.IfFree()))
+		require.NoError(w, n.Bind(w.Context(), "db/orders/primary", []byte("d"), naming.WithoutReplacing()))
 	})
 }
 
@@ -139,7 +139,7 @@ func TestB75_NamesAreUpToDate(t *testing.T) {
 				require.Equal(w, "d", means(w, near, "db"))
 				w.Server.Lag(lagging, 100)
 				require.NoError(w, near.Unbind(w.Context(), "db"))
-				require.NoError(w, far.Bind(w.Context(), "db", []byte("e"), naming.IfFree()))
+				require.NoError(w, far.Bind(w.Context(), "db", []byte("e"), naming.WithoutReplacing()))
 				require.NoError(w, near.Unbind(w.Context(), "db"))
 				require.Empty(w, means(w, far, "db"))
 				bind("f")

@@ -22,10 +22,10 @@ func changed(err error) bool {
 // A write leaves no trace of its author. To be able to resolve a lost reply, the same transaction
 // creates a marker below the root, which is deleted afterwards. To repeat the write would be wrong:
 // another client may have seen the first one, and replaced it.
-func (n *Names) once(ctx context.Context, seen Binding, path string, op session.Op) error {
+func (n *Names) once(ctx context.Context, seen Binding, path string, ops ...session.Op) error {
 	marker := znode.Join(n.root, znode.Protect(znode.NewGUID(), "name"))
 	epoch := n.session.Status().Epoch
-	_, err := n.session.Multi(ctx, op, session.CreateOp(marker, nil, session.Ephemeral()))
+	_, err := n.session.Multi(ctx, append(ops, session.CreateOp(marker, nil, session.Ephemeral()))...)
 	switch {
 	case err == nil:
 		n.sweep(ctx, marker)

@@ -209,7 +209,7 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	{
 		name:     "followers of a replaced znode are not told",
 		file:     "session/join.go",
-		snippet:  "				g.displaced()\n				return nil",
+		snippet:  "				a.displaced()\n				return nil",
 		instead:  "				return nil",
 		packages: []string{"./session"},
 	},

@@ -1,7 +1,7 @@
 // Package memnet is a network inside the process: connections that look like TCP's to both ends,
 // with buffers, deadlines and closing, but made of channels alone. So they work inside a
 // testing/synctest bubble, where a goroutine that waits on one is durably blocked and time can
-// pass. On command the way takes a time.
+// pass. SetLatency makes the way take a time.
 package memnet
 
 import (
@@ -90,13 +90,13 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 // stream is one direction.
 type stream struct {
 	mu      sync.Mutex
-	buf     []byte
-	head    int           // what lies before it was read
+	buf     []byte // read up to head | arrived | under way: the last flying bytes
+	head    int
 	eof     bool          // the writing end is closed
 	gone    bool          // the reading end is closed
 	latency time.Duration // of what is written from now on
-	flight  []parcel      // data that have not arrived yet: the end of buf
-	flying  int           // its bytes
+	flight  []parcel      // what is under way, first come first; flying is the sum of its bytes
+	flying  int
 	changed chan struct{} // closed and replaced whenever something above changes while a goroutine waits
 	waiting bool          // a goroutine waits for changed
 }
@@ -123,7 +123,7 @@ func (s *stream) setLatency(d time.Duration) {
 	s.latency = d
 }
 
-// depart notes that the last bytes of buf are under way. Nothing overtakes what is already.
+// depart puts the last bytes of buf under way. They overtake nothing that is already.
 func (s *stream) depart(bytes int) {
 	last := len(s.flight) - 1
 	if s.latency <= 0 && last < 0 {
@@ -137,7 +137,8 @@ func (s *stream) depart(bytes int) {
 	s.flying += bytes
 }
 
-// land notes what has arrived, and returns the time until the next does, 0 if nothing is under way.
+// land takes what has arrived out of flight, and returns the time until the next does, 0 if nothing
+// is under way.
 func (s *stream) land() time.Duration {
 	for len(s.flight) > 0 {
 		if wait := time.Until(s.flight[0].due); wait > 0 {
@@ -162,12 +163,12 @@ func (s *stream) read(b []byte, d *deadline) (int, error) {
 		case isClosed(expired):
 			s.mu.Unlock()
 			return 0, os.ErrDeadlineExceeded
-		case len(s.buf) > s.head+s.flying:
+		case len(s.buf) > s.head+s.flying: // something has arrived
 			n := s.take(b)
 			s.wake()
 			s.mu.Unlock()
 			return n, nil
-		case s.eof && wait == 0:
+		case s.eof && wait == 0: // and nothing is under way
 			s.mu.Unlock()
 			return 0, io.EOF
 		case len(b) == 0:
@@ -192,6 +193,7 @@ func (s *stream) read(b []byte, d *deadline) (int, error) {
 // keep is how large a buffer may be to be kept while it is empty.
 const keep = 4 << 10
 
+// take reads from what has arrived.
 func (s *stream) take(b []byte) int {
 	n := copy(b, s.buf[s.head:len(s.buf)-s.flying])
 	if s.head += n; s.head == len(s.buf) {
@@ -219,7 +221,8 @@ func (s *stream) write(b []byte, d *deadline) (int, error) {
 			s.mu.Unlock()
 			return done, os.ErrDeadlineExceeded
 		}
-		if n := min(len(b)-done, BufferSize-len(s.buf)+s.head); n > 0 {
+		room := BufferSize - (len(s.buf) - s.head)
+		if n := min(len(b)-done, room); n > 0 {
 			if s.head > len(s.buf)/2 { // else what was read is kept while more is under way
 				s.buf, s.head = append(s.buf[:0], s.buf[s.head:]...), 0
 			}

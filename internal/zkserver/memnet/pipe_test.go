@@ -78,46 +78,21 @@ func TestAReadEndsAtItsDeadline(t *testing.T) {
 
 func TestACloseEndsReadsAndWrites(t *testing.T) {
 	t.Parallel()
+	read := func(c net.Conn) error { _, err := c.Read(make([]byte, 1)); return err }
+	write := func(c net.Conn, n int) error { _, err := c.Write(make([]byte, n)); return err }
+	later := func(do func() error) { time.AfterFunc(time.Second, func() { do() }) }
 	for _, c := range []struct {
 		name string
 		do   func(a, b net.Conn) error
 		want error
 	}{
-		{"read after one's own close", func(a, _ net.Conn) error {
-			a.Close()
-			_, err := a.Read(make([]byte, 1))
-			return err
-		}, net.ErrClosed},
-		{"write after one's own close", func(a, _ net.Conn) error {
-			a.Close()
-			_, err := a.Write([]byte("x"))
-			return err
-		}, net.ErrClosed},
-		{"read after the other's close", func(a, b net.Conn) error {
-			b.Close()
-			_, err := a.Read(make([]byte, 1))
-			return err
-		}, io.EOF},
-		{"write after the other's close", func(a, b net.Conn) error {
-			b.Close()
-			_, err := a.Write([]byte("x"))
-			return err
-		}, io.ErrClosedPipe},
-		{"a close wakes one's own reader", func(a, _ net.Conn) error {
-			time.AfterFunc(time.Second, func() { a.Close() })
-			_, err := a.Read(make([]byte, 1))
-			return err
-		}, net.ErrClosed},
-		{"a close wakes the other's reader", func(a, b net.Conn) error {
-			time.AfterFunc(time.Second, func() { b.Close() })
-			_, err := a.Read(make([]byte, 1))
-			return err
-		}, io.EOF},
-		{"a close wakes a writer", func(a, b net.Conn) error {
-			time.AfterFunc(time.Second, func() { b.Close() })
-			_, err := a.Write(make([]byte, 2*memnet.BufferSize))
-			return err
-		}, io.ErrClosedPipe},
+		{"read after one's own close", func(a, _ net.Conn) error { a.Close(); return read(a) }, net.ErrClosed},
+		{"write after one's own close", func(a, _ net.Conn) error { a.Close(); return write(a, 1) }, net.ErrClosed},
+		{"read after the other's close", func(a, b net.Conn) error { b.Close(); return read(a) }, io.EOF},
+		{"write after the other's close", func(a, b net.Conn) error { b.Close(); return write(a, 1) }, io.ErrClosedPipe},
+		{"a close wakes one's own reader", func(a, _ net.Conn) error { later(a.Close); return read(a) }, net.ErrClosed},
+		{"a close wakes the other's reader", func(a, b net.Conn) error { later(b.Close); return read(a) }, io.EOF},
+		{"a close wakes a writer", func(a, b net.Conn) error { later(b.Close); return write(a, 2*memnet.BufferSize) }, io.ErrClosedPipe},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

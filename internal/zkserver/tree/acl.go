@@ -36,6 +36,7 @@ func Fix(acl []jute.ACL, ids []jute.Identity, room int, six bool) (fixed []jute.
 	if len(acl) == 1 && acl[0] == openACL[0] {
 		return openACL, 0, jute.OK
 	}
+	const head = 12 // bytes of an entry beside its texts: three numbers of 4
 	seen := make(map[jute.ACL]bool)
 	for _, a := range acl {
 		if seen[a] {
@@ -43,19 +44,19 @@ func Fix(acl []jute.ACL, ids []jute.Identity, room int, six bool) (fixed []jute.
 		}
 		seen[a] = true
 		before := len(fixed)
-		switch {
+		switch { // an entry that comes to nothing is refused below
 		case a.ID == jute.Null && (a.Scheme == "world" || a.Scheme == "digest" || a.Scheme == "ip"):
 			return nil, 0, jute.MarshallingError
 		case a.Scheme == "auth":
 			for i := 0; i < len(ids) && size <= room; i++ {
 				if id := ids[i]; id.Scheme == "digest" {
 					fixed = append(fixed, jute.ACL{Perms: a.Perms, Scheme: id.Scheme, ID: id.ID})
-					size += 12 + len(id.Scheme) + len(id.ID)
+					size += head + len(id.Scheme) + len(id.ID)
 				}
 			}
 		case a.Scheme == "world" && a.ID == "anyone" || validID(a.Scheme, a.ID, six):
 			fixed = append(fixed, a)
-			size += 12 + len(a.Scheme) + len(a.ID)
+			size += head + len(a.Scheme) + len(a.ID)
 		}
 		if len(fixed) == before || size > room {
 			return nil, 0, jute.InvalidACL

@@ -44,8 +44,8 @@ func (p *Plan) create(q *jute.Request) (Change, jute.Code) {
 	c := Change{Kind: Create, Path: path, Data: q.Data, ACL: acl, Owner: p.owner(q), Creations: parent.creations + 1}
 	parent.creations++
 	parent.children++
-	p.note(parentPath, parent)
-	p.note(path, record{exists: true, owner: p.flagged(q), acl: acl})
+	p.put(parentPath, parent)
+	p.put(path, record{exists: true, owner: p.flagged(q), acl: acl})
 	return c, jute.OK
 }
 
@@ -53,6 +53,7 @@ func sequential(flags int32) bool {
 	return flags == jute.FlagSequential || flags == jute.FlagEphemeralSequential || flags == jute.FlagPersistentSequentialTTL
 }
 
+// badTTL: a TTL is for the modes that have one, and only for them; a negative one is none.
 func badTTL(mode bool, ttl int64) bool {
 	if mode {
 		return ttl <= 0 || ttl > MaxTTL
@@ -65,7 +66,7 @@ func badTTL(mode bool, ttl int64) bool {
 func (p *Plan) flagged(q *jute.Request) int64 {
 	switch q.Flags {
 	case jute.FlagEphemeral, jute.FlagEphemeralSequential:
-		return p.who.Session
+		return p.caller.Session
 	case jute.FlagContainer:
 		return OwnerContainer
 	case jute.FlagPersistentTTL, jute.FlagPersistentSequentialTTL:
@@ -85,7 +86,7 @@ func (p *Plan) owner(q *jute.Request) int64 {
 		return OwnerTTL(q.TTL)
 	}
 	if q.Flags == jute.FlagEphemeral || q.Flags == jute.FlagEphemeralSequential {
-		return p.who.Session
+		return p.caller.Session
 	}
 	return 0
 }

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"strings"
-	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
@@ -11,8 +10,8 @@ import (
 const (
 	// OwnerContainer is the EphemeralOwner of a container.
 	OwnerContainer int64 = -1 << 63
-	ttlMask        int64 = -1 << 56 // the first byte
-	ttlLow         int64 = 1<<40 - 1
+	ttlMask        int64 = -1 << 56  // the first byte, all ones in the owner of a TTL znode
+	ttlLow         int64 = 1<<40 - 1 // the time itself
 	// MaxTTL is the longest time that a TTL znode can be given, in milliseconds.
 	MaxTTL = ttlLow
 )
@@ -31,18 +30,15 @@ func TTL(owner int64) (ms int64, ok bool) {
 
 // Ephemeral reports whether an EphemeralOwner is a session.
 func Ephemeral(owner int64) bool {
-	if owner == 0 || owner == OwnerContainer {
-		return false
-	}
 	_, ttl := TTL(owner)
-	return !ttl
+	return !ttl && owner != OwnerContainer && owner != 0
 }
 
 // Node is a znode.
 type Node struct {
 	path     string
 	parent   *Node
-	slot     int // its place among the parent's children
+	slot     int // its place among the parent's children, so that it is removed in constant time
 	children []*Node
 	data     []byte
 	acl      []jute.ACL // shared, never altered
@@ -68,15 +64,6 @@ func (n *Node) ACL() []jute.ACL { return n.acl }
 
 // Owner is the session of an ephemeral, or one of the special owners, or 0.
 func (n *Node) Owner() int64 { return n.owner }
-
-// TTL is the time that a TTL znode is given; false for any other.
-func (n *Node) TTL() (d time.Duration, ok bool) {
-	if n.owner == OwnerContainer {
-		return 0, false
-	}
-	ms, ok := TTL(n.owner)
-	return time.Duration(ms) * time.Millisecond, ok
-}
 
 // Creations is how many children were ever created: the sequence number of the next one.
 func (n *Node) Creations() int32 { return n.creations }
@@ -122,6 +109,7 @@ func (n *Node) adopt(child *Node) {
 	n.children = append(n.children, child)
 }
 
+// disown puts the last child into the place of the one that goes.
 func (n *Node) disown(child *Node) {
 	last := len(n.children) - 1
 	moved := n.children[last]

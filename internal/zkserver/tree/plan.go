@@ -31,18 +31,18 @@ type record struct {
 // Plan checks the writes of one transaction, each on top of the ones before it.
 type Plan struct {
 	tree    *Tree
-	who     Caller
-	overlay map[string]record
-	acls    int // bytes of the ACLs so far
+	caller  Caller
+	overlay map[string]record // the nodes that the parts so far change; nil: there is one part only
+	acls    int               // bytes of the ACLs so far
 	Changes []Change
 }
 
 // Plan begins a transaction of one or more writes.
-func (t *Tree) Plan(who Caller) *Plan { return &Plan{tree: t, who: who} }
+func (t *Tree) Plan(caller Caller) *Plan { return &Plan{tree: t, caller: caller} }
 
 // Prepare checks a single write.
-func (t *Tree) Prepare(who Caller, q *jute.Request) (Change, jute.Code) {
-	p := Plan{tree: t, who: who}
+func (t *Tree) Prepare(caller Caller, q *jute.Request) (Change, jute.Code) {
+	p := Plan{tree: t, caller: caller}
 	return p.decide(q)
 }
 
@@ -58,8 +58,11 @@ func (p *Plan) Add(q *jute.Request) jute.Code {
 	return code
 }
 
+// decide checks a write. Each kind has its checks in the order of the real server, which decides on
+// the error of a request that has several faults.
 func (p *Plan) decide(q *jute.Request) (Change, jute.Code) {
-	if q.Path == jute.Null && q.Op != jute.OpSetData && q.Op != jute.OpSetACL && q.Op != jute.OpCheck { // these find that it is no path
+	checksPath := q.Op == jute.OpSetData || q.Op == jute.OpSetACL || q.Op == jute.OpCheck
+	if q.Path == jute.Null && !checksPath { // those answer BadArguments: null is no path
 		return Change{}, jute.MarshallingError
 	}
 	switch q.Op {
@@ -83,6 +86,7 @@ func (p *Plan) decide(q *jute.Request) (Change, jute.Code) {
 // it.
 func (p *Plan) Exists(path string) bool { return p.record(path).exists }
 
+// record is the state of a node after the parts so far.
 func (p *Plan) record(path string) record {
 	if r, ok := p.overlay[path]; ok {
 		return r
@@ -97,14 +101,14 @@ func (p *Plan) record(path string) record {
 	}
 }
 
-// note remembers what a change does, for the parts of a multi that come after it.
-func (p *Plan) note(path string, r record) {
+// put keeps what a change does, for the parts of a multi that come after it.
+func (p *Plan) put(path string, r record) {
 	if p.overlay != nil {
 		p.overlay[path] = r
 	}
 }
 
-func (p *Plan) allowed(acl []jute.ACL, perm int32) bool { return Allowed(acl, perm, p.who.Who) }
+func (p *Plan) allowed(acl []jute.ACL, perm int32) bool { return Allowed(acl, perm, p.caller.Who) }
 
 // Valid reports whether a path is one by ZooKeeper's rules: absolute, no trailing slash, no empty,
 // "." or ".." part, no characters that it refuses.

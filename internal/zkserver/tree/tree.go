@@ -2,6 +2,7 @@ package tree
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -67,21 +68,12 @@ func Special(path string) bool {
 
 // Ephemerals are the paths of a session's ephemerals, in the order of their creation.
 func (t *Tree) Ephemerals(session int64) []string {
-	nodes := make([]*Node, 0, len(t.ephemerals[session]))
-	for n := range t.ephemerals[session] {
-		nodes = append(nodes, n)
-	}
-	return paths(nodes)
+	return paths(slices.Collect(maps.Keys(t.ephemerals[session])))
 }
 
 // EphemeralOwners are the sessions that have ephemerals, sorted.
 func (t *Tree) EphemeralOwners() []int64 {
-	all := make([]int64, 0, len(t.ephemerals))
-	for id := range t.ephemerals {
-		all = append(all, id)
-	}
-	slices.Sort(all)
-	return all
+	return slices.Sorted(maps.Keys(t.ephemerals))
 }
 
 // NumEphemerals is how many ephemerals there are.
@@ -98,16 +90,11 @@ func (t *Tree) NumEphemerals() int {
 func (t *Tree) Reapable(now int64) []string {
 	var nodes []*Node
 	for n := range t.reapable {
-		if len(n.children) > 0 {
-			continue
+		due := n.creations > 0
+		if ttl, ok := TTL(n.owner); ok {
+			due = ttl != 0 && now-n.mtime > ttl
 		}
-		if ttl, ok := TTL(n.owner); n.owner != OwnerContainer && ok {
-			if ttl != 0 && now-n.mtime > ttl {
-				nodes = append(nodes, n)
-			}
-			continue
-		}
-		if n.creations > 0 {
+		if due && len(n.children) == 0 {
 			nodes = append(nodes, n)
 		}
 	}
@@ -117,6 +104,7 @@ func (t *Tree) Reapable(now int64) []string {
 // NumReapable is how many containers and TTL znodes there are.
 func (t *Tree) NumReapable() int { return len(t.reapable) }
 
+// paths are those of nodes, in the order in which these were created.
 func paths(nodes []*Node) []string {
 	slices.SortFunc(nodes, func(a, b *Node) int { return cmp.Or(cmp.Compare(a.czxid, b.czxid), cmp.Compare(a.path, b.path)) })
 	all := make([]string, len(nodes))
@@ -162,6 +150,7 @@ func (t *Tree) Clone() *Tree {
 	return c
 }
 
+// copyNode makes a node of this tree a copy of another's, with all below it.
 func (t *Tree) copyNode(to, from *Node) {
 	parent, slot := to.parent, to.slot
 	*to = *from

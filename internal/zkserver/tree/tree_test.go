@@ -1,7 +1,8 @@
 package tree_test
 
 // The tree itself: times, owners, sequences, plans, and that its counters agree with what is in it.
-// Which write is refused for what, and what a stat counts, is told by package zktest.
+// Which write is refused for what, and what a stat counts, is told by package zktest. B20 and B35
+// are failures of other libraries: see docs/decisions/0006.
 
 import (
 	"fmt"

@@ -23,9 +23,9 @@ const (
 
 // Table is one kind of watches. It is not safe for concurrent use: its owner serialises.
 type Table[W comparable] struct {
-	several   bool                 // a watch keeps its modes when it is set with another one
-	paths     map[string]*watch[W] // a ring with a sentinel
-	watchers  map[W]map[string]*watch[W]
+	several   bool                       // a watch keeps its modes when it is set with another one
+	paths     map[string]*watch[W]       // of each path a ring: the value is no watch, but its beginning and end
+	watchers  map[W]map[string]*watch[W] // the same watches by watcher and path
 	count     int
 	recursive int // how many watches are recursive: without any, the paths above are not searched
 }
@@ -71,6 +71,7 @@ func (t *Table[W]) become(a *watch[W], mode Mode) {
 	}
 }
 
+// link makes a watch without a mode, the last of its path.
 func (t *Table[W]) link(path string, w W) *watch[W] {
 	ring := t.paths[path]
 	if ring == nil {
@@ -121,6 +122,7 @@ func (t *Table[W]) Fire(path string, children bool, tell func(W)) {
 	}
 }
 
+// fire hits the watches on the path itself, above the recursive ones on a path above it.
 func (t *Table[W]) fire(path string, hit func(*watch[W])) {
 	ring := t.paths[path]
 	if ring == nil {

@@ -47,8 +47,8 @@ func TestEachModeFiresForItsPaths(t *testing.T) {
 		children bool
 		want     []int
 	}{
-		{"/a/b", false, []int{4, 1, 2}},
-		{"/a/b", false, []int{2, 1}},
+		{"/a/b", false, []int{4, 1, 2}}, // those on the path, then upwards
+		{"/a/b", false, []int{2, 1}},    // 4 has fired, and so has 1 there, which is told as one above now
 		{"/a", false, []int{2, 3, 1}},
 		{"/a", false, []int{2, 3, 1}},
 		{"/a", true, []int{3}},

@@ -115,7 +115,7 @@ func (sim *simulation) checkRecord(i *instance, e machine.Record) {
 	end := sim.death(old)
 	switch {
 	case end == nil:
-		sim.Failf("#%d replaces the token of %d, which stands", i.id, old)
+		sim.Failf("#%d replaces the token of %d, which exists", i.id, old)
 	case i.restedSince < end.dzxid:
 		sim.Failf("#%d replaces the token of %d, which died at %d, after a delay that began at %d", i.id, old, end.dzxid, i.restedSince)
 	}

@@ -30,7 +30,7 @@
 //	│ Idle │───────▶│Entering │───────▶│ Listing │                  │ Checking │─────────────▶│ Waiting │
 //	└──────┘        └─────────┘        └─────────┘ ◀─────────────── └──────────┘◀─────────────└─────────┘
 //	   ▲             ▲       ▲           │    ▲   predecessor gone    ▲   │     watch fired       │
-//	   │             │       │   order   ▼    │                       │   │ nobody is ahead       │ predecessor gone,
+//	   │             │       │   order   ▼    │                       │   │ none is ahead         │ predecessor gone,
 //	   │ Removed     │   own │ doubtful ┌──────────┐  Czxids read     │   ▼                       │ it alone was ahead
 //	   │        next │ znode │          │ Ordering │──────────────────┘ ┌───────┐ trusted ┌─────────┐
 //	┌─────────┐ claim│  gone │          └──────────┘                    │ Ready │────────▶│ Holding │◀┘

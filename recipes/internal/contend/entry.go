@@ -14,7 +14,7 @@ type entry struct {
 	name      string
 	czxid     int64 // 0: not known yet
 	inherited bool  // the czxid is that of the writer's znode that it replaced
-	unread    bool  // a reply told that it is ours; with several contenders also: no read was answered since
+	unread    bool  // a reply told that it is ours: see told in decide.go; of several contenders also: no read was answered since
 
 	// What its data say, and how often in a row they could not be read while it is held.
 	revoked bool // they ask the holder to release

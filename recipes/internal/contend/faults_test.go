@@ -1,7 +1,7 @@
 package contend_test
 
-// The events of an instance in a schedule: deliveries to its machine, what its application wants,
-// epochs that end, trust that ends, actors that crash.
+// What happens to an instance in a schedule: epochs, trust and the connection begin and end, its
+// actor crashes, what is on its way to its machine is delivered, its application wants something.
 
 import (
 	"slices"
@@ -190,6 +190,7 @@ func (i *instance) deliveries() []func() {
 	return can
 }
 
+// ripe tells whether the event of a watch may be delivered: see fire.
 func (i *instance) ripe(f fire) bool {
 	answered := f.by.told || i.sess == nil || f.ev.Epoch != i.sess.epoch
 	return answered && i.heard >= f.notices
@@ -202,13 +203,10 @@ func (i *instance) deliverNotice() {
 	switch e := ev.(type) {
 	case machine.EpochBegan:
 		i.fed, i.as, i.wakes = e.Epoch, e.SessionID, nil
-		i.step(ev)
 	case machine.EpochEnded:
 		i.fed, i.wakes = 0, nil
-		i.step(ev)
-	default:
-		i.step(ev)
 	}
+	i.step(ev)
 }
 
 func (i *instance) deliverAnswer(k int) {

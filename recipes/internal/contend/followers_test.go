@@ -72,11 +72,11 @@ func (sim *simulation) tell(path string, change machine.Change) {
 		return
 	}
 	n.held = true
-	many := 2
+	stretch := 2 // how many contenders behind are told, as by tellHeld in package session
 	if !sim.calm {
-		many = 1 + sim.Pick(8)
+		stretch = 1 + sim.Pick(8)
 	}
-	for n, path, more := n, path, many; n != nil && more > 0; more-- {
+	for n, path, left := n, path, stretch; n != nil && left > 0; left-- {
 		if !n.told {
 			sim.fire(n, path, machine.Held)
 		}
@@ -164,8 +164,8 @@ func (s *session) told(path string) bool {
 	})
 }
 
-// known tells whether a session knows that its contender is gone.
-func (sim *simulation) known(path string) bool {
+// knownGone tells whether a session knows that its contender is gone.
+func (sim *simulation) knownGone(path string) bool {
 	n := sim.entries[path]
 	return n != nil && n.gone
 }

@@ -23,11 +23,12 @@ type instance struct {
 	rule contend.Rule
 	m    *contend.Machine
 
+	// The epochs: of the client, which the machine hears of later.
 	sess    *session // the client's present one, nil between epochs
-	sharers *sharers
-	fed     uint64 // the epoch that the machine knows of, 0 if none
-	as      int64  // the ZooKeeper session of the last epoch that the machine knew of
-	epochs  uint64 // so far
+	sharers *sharers // of its sessions, with itself
+	epochs  uint64   // so far
+	fed     uint64   // the epoch that the machine knows of, 0 if none
+	as      int64    // the ZooKeeper session of the last epoch that the machine knew of
 
 	// What is on its way to the machine. Each of these keeps its order, except the answers.
 	notices []machine.Event
@@ -41,23 +42,23 @@ type instance struct {
 
 	// The application and the host.
 	last        machine.Claim
-	claims      []*claim // those that have not ended, in order
-	past        map[machine.Claim]*claim
+	claims      []*claim                 // those that have not ended, in order
+	past        map[machine.Claim]*claim // those that have
 	held        *hold
-	used        map[int64]bool // Czxids of znodes that were granted
-	lost        map[int64]bool // those of them whose possession was lost
-	restedSince int64          // the Zxid at which the last pause that has ended began
-	freeing     int            // Released that wait for Freed
-	shown       machine.Standing
+	used        map[int64]bool   // Czxids of znodes that were granted
+	lost        map[int64]bool   // those of them whose possession was lost
+	restedSince int64            // the Zxid at which the last pause that has ended began
+	freeing     int              // Released that wait for Freed
+	shown       machine.Standing // the last that was published
 }
 
 type claim struct {
 	id        machine.Claim
 	once, try bool
 	withdrawn bool
-	told      bool // the machine knows of the withdrawal
-	since     int64
-	contested bool // another claim of the instance stood when it was wanted
+	told      bool  // the machine knows of the withdrawal
+	since     int64 // the Zxid when the machine was told that it is wanted
+	contested bool  // another claim of the instance was ahead of it then
 	settled   bool
 	path      string // of its last possession
 	node      *node  // of its last possession; nil if it was gone before the grant
@@ -68,13 +69,14 @@ type hold struct {
 	path    string
 	node    *node // nil: it was gone before the grant
 	session *session
-	live    bool // the application believes that it holds
-	revoked bool
+	token   int64
+	live    bool // the application believes that it holds: until a release, a loss or a downgrade
+	revoked bool // it was asked to release
 	lost    bool // it was lost, which the machine hears of with the withdrawal
 
-	exchanging bool // it was ended for a reader's
-	read       bool // it is a reader's that came of a downgrade
-	token      int64
+	// A downgrade.
+	exchanging bool // it is the writer's, and was ended for the reader's
+	read       bool // it is the reader's
 }
 
 func downgraded(h *hold) machine.Event { return machine.DowngradeWanted{Claim: h.claim.id} }
@@ -93,7 +95,7 @@ type demand struct {
 
 func (sim *simulation) newInstance() *instance {
 	i := &instance{sim: sim, id: len(sim.all), used: map[int64]bool{}, lost: map[int64]bool{}, past: map[machine.Claim]*claim{}}
-	i.drawSide()
+	i.drawRole()
 	i.drawSharers()
 	i.m = i.machine()
 	sim.all = append(sim.all, i)
@@ -203,7 +205,7 @@ func (i *instance) onGrant(e machine.Grant) {
 	case s == nil || s.epoch != e.Epoch || !s.trusted:
 		i.step(machine.Deferred{Claim: e.Claim})
 		return
-	case i.sim.known(e.Path): // the session knows that it is gone, and its event follows
+	case i.sim.knownGone(e.Path): // the session knows that it is gone, and its event follows
 		i.step(machine.Deferred{Claim: e.Claim})
 		return
 	case i.sim.rule >= delayed && i.sim.oneIn(10): // the session does not trust itself; TrustGained follows
@@ -223,7 +225,7 @@ func (i *instance) onGrant(e machine.Grant) {
 	}
 }
 
-// goOn makes the reader's possession in place of the writer's.
+// goOn makes the reader's possession in place of the writer's, after a downgrade.
 func (i *instance) goOn(e machine.Grant) {
 	h, s := i.held, i.sess
 	if s == nil || s.epoch != e.Epoch || !s.trusted {
@@ -269,7 +271,7 @@ func (i *instance) onEnd(e machine.End) {
 		return
 	}
 	if e.Cause == machine.EndDeleted && i.sim.exists(h.node) {
-		i.sim.Failf("#%d lost %s, which stands", i.id, h.path)
+		i.sim.Failf("#%d lost %s, which exists", i.id, h.path)
 	}
 	i.finish(h)
 }
@@ -303,7 +305,7 @@ func (i *instance) onFreed(e machine.Freed) {
 	}
 	if i.sess == h.session && i.fed == h.session.epoch {
 		if i.sim.exists(h.node) {
-			i.sim.Failf("I9: #%d freed %s, which stands", i.id, h.path)
+			i.sim.Failf("I9: #%d freed %s, which exists", i.id, h.path)
 		}
 		i.sim.checkRecordDeleted(i, h)
 	}
@@ -332,15 +334,15 @@ func (i *instance) onSettle(e machine.Settle) {
 	}
 	i.dropClaim(c)
 	if n := c.node; i.sim.exists(n) && e.Err == nil && n.owner == i.as && i.fed != 0 {
-		i.sim.Failf("#%d settled %d while %s stands", i.id, e.Claim, c.path)
+		i.sim.Failf("#%d settled %d while %s exists", i.id, e.Claim, c.path)
 	}
-	if len(i.claims) == 0 && e.Err == nil && i.sess != nil && i.fed == i.sess.epoch && i.standing() > 0 {
+	if len(i.claims) == 0 && e.Err == nil && i.sess != nil && i.fed == i.sess.epoch && i.znodes() > 0 {
 		i.sim.Failf("#%d settled %d with a znode left", i.id, e.Claim)
 	}
 }
 
-// standing counts the instance's znodes of the present session that are not being deleted.
-func (i *instance) standing() int {
+// znodes counts the instance's znodes of the present session that are not being deleted.
+func (i *instance) znodes() int {
 	count := 0
 	for _, n := range i.sim.nodes {
 		if n.owner == i.sess.id && n.by == i && !i.sess.leaving(n.path) {

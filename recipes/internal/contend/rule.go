@@ -58,15 +58,15 @@ var ErrLimit = errors.New("lock: the semaphore's limit is another")
 // the limit, which is in the data of the contenders' parent. A contender that does not fit blocks
 // all behind it, even those that would fit.
 //
-// It remembers whether the limit was the expected one. So all machines of one instance, one after
-// the other, share it.
+// It remembers the limit, and that the first read showed the expected one: from then on another
+// limit is a change, not an error. So all machines of one instance, one after the other, share it.
 type Permits struct {
 	first  int  // the expected limit
 	agreed bool // the first read showed it
-	limit  int  // as last read
+	limit  int  // as last read; the expected one before
 }
 
-// AtMost is the rule of a semaphore with n permits.
+// AtMost is the rule of a semaphore with n permits, for one instance.
 func AtMost(n int) *Permits { return &Permits{first: n, limit: n} }
 
 // Before picks all contenders ahead, or none. One of another kind counts as all permits.

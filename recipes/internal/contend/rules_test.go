@@ -1,7 +1,15 @@
 package contend_test
 
-// The rules of a schedule, and its invariants: whose turn it is, which instance may hold, what an
-// instance has to be told.
+// The rules of a schedule: whose turn it is. And its invariants, with numbers as in the failures:
+//
+//	I1  a grant comes at the instance's turn, and excludes what others hold
+//	I2  an instance has at most one znode, and none at the end
+//	I3  a token is the Czxid of the znode, or of the one that it replaced, and tokens grow
+//	I6  a holder's znode exists and is watched, except while its deletion is on its way
+//	I8  a release costs few listings, however many wait (handOver; also recipes/lock)
+//	I9  a release is confirmed when the znode is gone
+//
+// (I7, that nothing of an old epoch has an effect in a new one: session/epoch_test.go.)
 
 import (
 	"fmt"
@@ -27,24 +35,24 @@ const (
 // drawRule draws the rule and, of a semaphore, the limit, which may not be set yet.
 func (sim *simulation) drawRule() {
 	if sim.rule = rule(sim.Pick(3)); sim.rule == permits && sim.Pick(3) > 0 {
-		sim.limit.data = strconv.AppendInt(nil, int64(sim.first()), 10)
+		sim.limit.data = strconv.AppendInt(nil, firstLimit, 10)
 	}
 }
 
-// first is the number of permits that the instances were made with.
-func (sim *simulation) first() int { return 3 }
+// firstLimit is the number of permits that the instances were made with.
+const firstLimit = 3
 
 // permitted is the present limit; the expected one if it is not set.
 func (sim *simulation) permitted() int {
 	n, err := strconv.Atoi(string(sim.limit.data))
 	if err != nil {
-		return sim.first()
+		return firstLimit
 	}
 	return n
 }
 
-// drawSide draws what an instance contends for.
-func (i *instance) drawSide() {
+// drawRole draws what an instance contends for.
+func (i *instance) drawRole() {
 	sim := i.sim
 	switch sim.rule {
 	case exclusively, delayed:
@@ -52,12 +60,12 @@ func (i *instance) drawSide() {
 	case shared:
 		i.name, i.rule = []string{"read-", "write-"}[sim.Pick(2)], contend.Shared()
 	case permits:
-		first := sim.first()
-		i.name = fmt.Sprintf("lease-%d-", 1+sim.Pick(first))
+		i.name = fmt.Sprintf("lease-%d-", 1+sim.Pick(firstLimit))
+		limit := firstLimit
 		if sim.oneIn(20) {
-			first++ // and so does not agree
+			limit++ // which is not that of the others: claims fail by it
 		}
-		i.rule, i.data = contend.AtMost(first), []byte("mine")
+		i.rule, i.data = contend.AtMost(limit), []byte("mine")
 	}
 }
 
@@ -231,11 +239,11 @@ func (sim *simulation) checkMissed(i *instance, path string, token int64) {
 		if !mine.byAdmin {
 			break
 		}
-		told := slices.ContainsFunc(i.fires, func(f fire) bool { return f.path == path })
+		due := slices.ContainsFunc(i.fires, func(f fire) bool { return f.path == path })
 		ahead := func(n *node) bool {
-			return n.order < mine.order && conflicts(mine, n) && !(told && sim.holderReleased(n, mine))
+			return n.order < mine.order && conflicts(mine, n) && !(due && sim.holderReleased(n, mine))
 		}
-		goneLater := func(n *node) bool { return ahead(n) && n.dzxid > mine.dzxid }
+		goneLater := func(n *node) bool { return ahead(n) && n.dzxid > mine.dzxid } // so it was ahead when mine was deleted
 		if slices.ContainsFunc(sim.nodes, ahead) || slices.ContainsFunc(sim.deaths, goneLater) {
 			sim.Failf("I1: #%d granted %s, which was never first", i.id, path)
 		}
@@ -283,8 +291,8 @@ func (sim *simulation) checkSleepers() {
 // checkPlaces: I2, one znode an instance.
 func (sim *simulation) checkPlaces() {
 	for _, i := range sim.all {
-		if i.sess != nil && i.fed == i.sess.epoch && i.standing() > 1 {
-			sim.Failf("I2: #%d has %d znodes", i.id, i.standing())
+		if i.sess != nil && i.fed == i.sess.epoch && i.znodes() > 1 {
+			sim.Failf("I2: #%d has %d znodes", i.id, i.znodes())
 		}
 	}
 }

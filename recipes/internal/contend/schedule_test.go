@@ -5,6 +5,8 @@ package contend_test
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -18,12 +20,15 @@ import (
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s subject) {
-		recipetest.Schedules(t, s.affordable, func(c recipetest.Chance) { s.schedule(c, nil) })
+		recipetest.Schedules(t, s.schedules, func(c recipetest.Chance) { s.schedule(c, nil) })
 	})
 }
 
+// starts are first sequence numbers: 0 in half the schedules; in the others they are five before
+// the numbers leave the order open (znode.NeedsCzxid), before their end, and, after that, before 0.
+var starts = []int64{0, 0, 0, 2_147_000_000 - 5, math.MaxInt32 - 5, -5}
+
 func schedule(c recipetest.Chance, taken recipetest.Steps) {
-	starts := []int64{0, 0, 0, 2147000000 - 5, 2147483647 - 5, -5}
 	sim := newSimulation(c, declared, taken)
 	sim.from, sim.sticks, sim.early = starts[c.Pick(len(starts))], c.Pick(2) == 0, c.Pick(2) == 0
 	sim.drawRule()
@@ -62,18 +67,22 @@ func (sim *simulation) play() {
 	sim.finish()
 }
 
-// odds are what may happen in a schedule, in percent: to an instance, or to all.
+// odds are what may happen in a schedule, in percent: 80 are progress, 8 the application, 4 another
+// client, 8 faults and their ends. What happens to i.sim does not depend on the instance.
 var odds = []struct {
 	percent int
 	happens func(i *instance)
 }{
 	{40, func(i *instance) { i.sim.serve() }},
 	{40, func(i *instance) { i.deliver() }},
+
 	{4, (*instance).changeMind},
 	{1, func(i *instance) { i.release() }},
 	{2, func(i *instance) { i.sim.handOn() }},
 	{1, func(i *instance) { i.downgrade() }},
+
 	{4, func(i *instance) { i.sim.meddle() }},
+
 	{1, (*instance).crash},
 	{1, func(i *instance) { i.sim.expireOne() }},
 	{1, func(i *instance) { i.suffer(epochEnds) }},
@@ -107,11 +116,12 @@ func (sim *simulation) serve() bool {
 
 func (i *instance) deliver() bool { return i.sim.OneOf(i.deliveries()) }
 
-// changeMind lets the application want something, or withdraw it.
+// changeMind lets the application want something, or withdraw it. An instance has one standing
+// intent at most.
 func (i *instance) changeMind() {
-	stands := slices.ContainsFunc(i.claims, func(c *claim) bool { return !c.once && !c.withdrawn })
+	intended := slices.ContainsFunc(i.claims, func(c *claim) bool { return !c.once && !c.withdrawn })
 	switch k := i.sim.Pick(8); {
-	case k < 3 && !stands:
+	case k < 3 && !intended:
 		i.want(standing)
 	case k < 3 && len(i.claims) < 4:
 		i.want(call)
@@ -122,46 +132,46 @@ func (i *instance) changeMind() {
 	}
 }
 
-// meddle lets another client do something to the queue.
+// meddle lets another client do something: make a contender or another znode, set the limit, or
+// meddle with a contender.
 func (sim *simulation) meddle() {
-	if sim.rule == delayed && sim.Pick(2) == 0 {
+	switch {
+	case sim.rule == delayed && sim.Pick(2) == 0:
 		sim.meddleWithRecord()
 		return
-	}
-	if sim.rule == single {
+	case sim.rule == single:
 		sim.meddleWithSingle()
 		return
 	}
-	k := sim.Pick(7)
-	if k == 0 {
+	switch k := sim.Pick(7); {
+	case k == 0:
 		sim.create(0, []string{"lock-", "write-", "read-", "lease-", "lease-2-"}[sim.Pick(5)], nil)
-		return
-	}
-	if k == 6 {
-		sim.setLimit(1 + sim.Pick(4))
-		return
-	}
-	if k == 1 {
+	case k == 1:
 		sim.zxid++
 		sim.add(&node{path: parent + fmt.Sprintf("/_c_%d", sim.zxid), foreign: true})
-		return
+	case k == 6:
+		sim.setLimit(1 + sim.Pick(4))
+	case len(sim.nodes) > 0:
+		sim.meddleWith(sim.nodes[sim.Pick(len(sim.nodes))], []string{"revoke", "write", "downgrade", "delete"}[k-2])
 	}
-	if len(sim.nodes) == 0 {
-		return
-	}
-	n := sim.nodes[sim.Pick(len(sim.nodes))]
-	sim.Log("another client meddles with %s: %d", n.path, k)
+}
+
+// meddleWith lets another client change a contender. One that can't be changed in that way is
+// deleted.
+func (sim *simulation) meddleWith(n *node, how string) {
+	sim.Log("another client meddles with %s: %s", n.path, how)
 	notes, _ := znode.ParseNotes(n.data)
+	placed := notes.Placed > 0 // a reader that was a writer: nothing but its data tells its position
 	switch {
-	case k == 2 && notes.Placed > 0: // as a revocation by Troupe
+	case how == "revoke" && placed: // as Troupe does, which keeps the position
 		notes.Unlock = true
 		sim.set(n, notes.Write(nil))
-	case k == 2:
+	case how == "revoke":
 		sim.set(n, []byte("unlock\nold"))
-	case k == 3 && notes.Placed == 0: // the position of a reader that was a writer is in its data alone
+	case how == "write" && !placed:
 		sim.set(n, []byte("new"))
-	case k == 4 && n.owner == 0 && !n.foreign && strings.Contains(n.path, "-write-") && sim.from == 0:
-		down := *n // keeps its position, as with Curator
+	case how == "downgrade" && n.owner == 0 && strings.Contains(n.path, "-write-") && sim.from == 0:
+		down := *n // as Curator does: the same number, with a later Czxid, so it needs numbers that tell the order
 		down.path, down.data = strings.Replace(n.path, "-write-", "-read-", 1), nil
 		sim.zxid++
 		sim.add(&down)
@@ -181,13 +191,14 @@ const (
 	connectionLost
 )
 
-// suffer ends what went wrong with the session, or lets a fault happen.
+// suffer lets a fault happen. What went wrong before has precedence, and ends, whatever the fault
+// is; but the epoch or trust may end during another fault.
 func (i *instance) suffer(f fault) {
 	s := i.sess
 	switch {
 	case s == nil:
 		i.begin()
-	case s.dead, f == epochEnds && i.sim.Pick(3) == 0:
+	case s.dead, f == epochEnds && i.sim.Pick(3) == 0: // it expired, or its client gives it up
 		i.end()
 	case f == trustEnds && s.trusted:
 		i.distrust()
@@ -266,32 +277,21 @@ func (sim *simulation) quiet() {
 	sim.Failf("it never comes to rest")
 }
 
-// progress releases until each claim had its turn. A release costs little.
+// progress releases until each claim had its turn, or has ended. A release costs little.
 func (sim *simulation) progress() {
-	due := map[*claim]bool{}
-	total := 0
+	due := map[*claim]bool{} // had no turn yet
 	for _, i := range sim.all {
 		for _, c := range i.claims {
 			due[c] = true
-			total++
 		}
 	}
-	for range 3*total + 3 {
+	for range 3*len(due) + 3 { // far more than each claim needs to have its turn once
 		for _, i := range sim.all {
 			if i.held != nil {
 				delete(due, i.held.claim)
 			}
-			for _, c := range i.claims {
-				if c.withdrawn {
-					delete(due, c)
-				}
-			}
 		}
-		for c := range due {
-			if !sim.wanted(c) {
-				delete(due, c)
-			}
-		}
+		maps.DeleteFunc(due, func(c *claim, _ bool) bool { return c.withdrawn || !sim.wanted(c) })
 		if len(due) == 0 {
 			return
 		}
@@ -300,6 +300,7 @@ func (sim *simulation) progress() {
 	sim.Failf("progress: %d claims never had their turn", len(due))
 }
 
+// wanted tells whether a claim has not ended.
 func (sim *simulation) wanted(c *claim) bool {
 	return slices.ContainsFunc(sim.all, func(i *instance) bool { return slices.Contains(i.claims, c) })
 }
@@ -309,7 +310,7 @@ func (sim *simulation) handOver() {
 	sim.lists, sim.joins, sim.leaves, sim.unaware = 0, 0, 0, 0
 	released, granted := 0, 0
 	for _, i := range sim.all {
-		if i.m.State() == contend.Waiting && i.standing() == 0 {
+		if i.m.State() == contend.Waiting && i.znodes() == 0 {
 			sim.unaware++
 		}
 	}
@@ -339,17 +340,16 @@ func (sim *simulation) handOver() {
 	}
 }
 
-// affordable is how many listings a release may cost: one for each instance that joins, that is
-// granted, or that finds its znode gone, one more, and one that looks ahead. Shared holders end one
-// by one.
+// affordable is how many listings the releases may cost.
 func (sim *simulation) affordable(released, granted int) int {
+	each := sim.joins + sim.unaware // one for each instance that joins, or finds its znode gone
 	switch sim.rule {
-	case shared:
-		return sim.joins + released + granted + sim.unaware
+	case shared: // one for each holder that ends, and for each that is granted
+		return each + released + granted
 	case permits: // the head lists whenever a contender comes or goes
 		return 2 * (sim.joins + sim.leaves + granted)
 	}
-	return sim.joins + 2 + sim.unaware
+	return each + 2 // the one that is granted, and the one behind it, which looks ahead
 }
 
 // finish withdraws everything, after which nothing may be left.
@@ -370,8 +370,6 @@ func (sim *simulation) finish() {
 		if i.held != nil {
 			sim.Failf("#%d holds without a claim", i.id)
 		}
-	}
-	for _, i := range sim.all {
 		if at := i.m.State(); at != contend.Idle {
 			sim.Failf("#%d is %v", i.id, at)
 		}

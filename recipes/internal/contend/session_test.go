@@ -28,8 +28,8 @@ type session struct {
 	trusted   bool
 
 	requests []*request
-	arms     []arm           // at the server
-	believed map[string]bool // at the client: a path that is watched is read without watch
+	arms     []arm           // watches that are set at the server
+	believed map[string]bool // paths that the client takes for watched: they are read without a watch
 }
 
 type arm struct {
@@ -68,14 +68,10 @@ func (s *session) send(e machine.Effect) {
 	switch e := e.(type) {
 	case machine.Read:
 		r.watch = e.Watch && !s.believed[e.Path]
-		if e.Watch {
-			s.believed[e.Path] = true
-		}
+		s.believed[e.Path] = s.believed[e.Path] || e.Watch
 	case machine.List:
 		r.watch = e.Watch && !s.believed[children]
-		if e.Watch {
-			s.believed[children] = true
-		}
+		s.believed[children] = s.believed[children] || e.Watch
 	case machine.Enter:
 		if s.sim.rule == single {
 			break

@@ -1,6 +1,17 @@
 package contend_test
 
-// The simulation that schedules run in: a ZooKeeper in memory with one queue in it.
+// The simulation that schedules run in: a ZooKeeper in memory with one queue in it. Its parts:
+//
+//   - simulation_test.go: the znodes at the server, and what changes them
+//   - session_test.go: sessions: requests, answers and watches; followers_test.go: what instances
+//     that share a session hear of one another
+//   - instance_test.go: a machine with its host and application; faults_test.go: what is on its way
+//     to the machine, and what goes wrong with it
+//   - schedule_test.go: what happens, as it is drawn, and the calm end of a schedule
+//   - rules_test.go, known_test.go: what is checked; delay_test.go: the record of a delay, and the
+//     single znode, in all of these
+//
+// cost_test.go runs it without faults. trace_test.go has the stories, which need no simulation.
 
 import (
 	"fmt"
@@ -25,34 +36,36 @@ const (
 type simulation struct {
 	recipetest.Chance
 
-	// What is played.
-	table  *recipetest.Table
-	taken  recipetest.Steps // by all instances; nil: not recorded
-	rule   rule             // of all instances
-	from   int64            // the first sequence number
-	sticks bool             // sequence numbers stick at the greatest, as in ZooKeeper 3.8; otherwise they wrap around
-	early  bool             // a watch counts as unarmed when it fires, not when its event is delivered
-	calm   bool             // there are no faults, or no more
-	brief  bool             // what is held is released before any pause has ended
+	// What is played: set before it begins, but for calm and brief.
+	table  *recipetest.Table // of the transitions that the instances may take
+	taken  recipetest.Steps  // those that they took; nil: not recorded
+	rule   rule              // of all instances: see rules_test.go
+	from   int64             // the first sequence number
+	sticks bool              // sequence numbers stick at the greatest, as in ZooKeeper 3.8; otherwise they wrap around
+	early  bool              // a session forgets a watch as soon as it fires, not when its event is delivered: see believed
+	calm   bool              // there are no faults, or no more: see oneIn
+	brief  bool              // no pause ends, as if everything were released before: see deliveries
 
-	// The server.
-	zxid     int64
-	limit    node // the parent: its data are a semaphore's limit
-	pzxid    int64
-	nodes    []*node // the children
-	deaths   []*node // those that were deleted, each with its dzxid
-	created  int64   // children so far
-	sessions []*session
-	ids      int64          // sessions at the server: instances may share one
-	record   *record        // of the holder, with a delay; nil: there is none
-	erased   map[int64]bool // tokens whose record another client deleted
+	// The znodes at the server.
+	zxid    int64   // of the last change
+	limit   node    // the parent: its data are a semaphore's limit
+	pzxid   int64   // of the last change of its children
+	nodes   []*node // the children
+	deaths  []*node // those that were deleted, each with its dzxid
+	created int64   // children so far
+	record  *record // of a delay: see delay_test.go; nil: there is none
 
 	// The clients.
-	all       []*instance
-	entries   map[string]*entry // in the record of a session, by path
-	lastToken int64
+	all      []*instance
+	sessions []*session        // of all instances and epochs
+	ids      int64             // of ZooKeeper sessions so far: instances may share one
+	entries  map[string]*entry // what sessions keep of their contenders, by path: see followers_test.go
 
-	// Counts, which checks set to 0.
+	// What checks remember.
+	lastToken int64          // the greatest that was granted alone: see checkToken
+	erased    map[int64]bool // tokens whose record another client deleted: see checkGrant
+
+	// What checks of the cost count and set to 0: handOver, and those in cost_test.go.
 	asked   int // requests answered
 	lists   int // listings among them
 	joins   int // contenders made
@@ -68,15 +81,16 @@ type node struct {
 	czxid   int64
 	mzxid   int64
 	version int32
-	owner   int64
-	by      *instance // that created it; nil: another client
+	owner   int64     // the ZooKeeper session; 0: it is not ephemeral
+	by      *instance // that created it, of those that share the session; nil: another client
 	data    []byte
 	foreign bool // no contender at all
-	granted bool // a semaphore's: it was marked
-	fitted  bool // a semaphore's: it fitted under a limit that was changed since
 
-	dzxid   int64 // of its deletion
-	byAdmin bool  // another client deleted it
+	// For checks: of a semaphore's contender (checkMark), and of a deletion (checkMissed, rival).
+	granted bool // it was marked
+	fitted  bool // it fitted under a limit that was changed since
+	dzxid   int64
+	byAdmin bool // another client deleted it
 }
 
 func newSimulation(c recipetest.Chance, table *recipetest.Table, taken recipetest.Steps) *simulation {
@@ -118,7 +132,7 @@ func (sim *simulation) find(path string) *node {
 	return nil
 }
 
-// create makes a contender; with a name without a marker, another znode.
+// create makes a contender. Its name begins with "lock-", "read-" or the like, behind a GUID.
 func (sim *simulation) create(owner int64, name string, data []byte) *node {
 	sim.zxid++
 	guid := znode.GUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", sim.zxid, owner))
@@ -130,7 +144,7 @@ func (sim *simulation) add(n *node) *node {
 	n.czxid, n.mzxid = sim.zxid, sim.zxid
 	sim.nodes = append(sim.nodes, n)
 	sim.pzxid = sim.zxid
-	sim.crowd()
+	sim.changed(children, false)
 	return n
 }
 
@@ -143,7 +157,7 @@ func (sim *simulation) remove(n *node, byAdmin bool) {
 	sim.deaths = append(sim.deaths, n)
 	sim.pzxid = sim.zxid
 	sim.changed(n.path, true)
-	sim.crowd()
+	sim.changed(children, false)
 }
 
 // set writes data.
@@ -154,16 +168,7 @@ func (sim *simulation) set(n *node, data []byte) {
 	sim.changed(n.path, false)
 }
 
-// crowd fires the watches on the children.
-func (sim *simulation) crowd() {
-	for _, s := range sim.sessions {
-		if s.changed(children, false) {
-			sim.fired++
-		}
-	}
-}
-
-// changed fires the watches on a path.
+// changed fires the watches on a path, or on the children.
 func (sim *simulation) changed(path string, deleted bool) {
 	for _, s := range sim.sessions {
 		if s.changed(path, deleted) {
@@ -186,7 +191,8 @@ func (sim *simulation) expire(s *session) {
 	}
 }
 
-// rival tells whether another client, or this instance in another session, has contended since.
+// rival tells whether another client, or this instance in another session, has contended since that
+// Zxid.
 func (sim *simulation) rival(i *instance, since int64) bool {
 	other := func(n *node) bool { return (n.owner != i.as || n.by != i) && !n.foreign }
 	return slices.ContainsFunc(sim.nodes, other) ||

@@ -26,7 +26,7 @@ type subject struct {
 	dialect     recipetest.Dialect
 	transitions *recipetest.Table
 	schedule    func(c recipetest.Chance, taken recipetest.Steps)
-	affordable  int // schedules
+	schedules   int // of TestSchedules
 }
 
 var (

@@ -16,25 +16,31 @@ import (
 type Entry struct {
 	Path      string // relative to the namespace of the session that read it
 	Contender znode.Contender
-	Token     int64  // the Czxid that determines its position: its own, or of a reader that was a writer, the writer's; 0 if the session may not read the znode and the server does not tell
-	Unread    bool   // the session may not read it
-	Data      []byte // without the notes before them (znode.Notes), except a revocation; nil also if the session may not read it
-	Owner     session.Identity
-	Held      bool      // its data say that it holds; only contenders of semaphores are marked so
-	Granted   time.Time // when it was marked; zero if that is unknown
-	SessionID int64     // owner; 0 if the znode is not ephemeral or the owner is unknown
-	Since     time.Time // when it was created, by the server's clock; zero if unknown
+	Unread    bool // the session may not read it: no data; since server 3.8.4 no Token, SessionID and Since either
+
+	// From its Stat.
+	Token     int64     // the Czxid that determines its position: its own, or of a reader that was a writer, the writer's
+	SessionID int64     // owner; 0 if the znode is not ephemeral
+	Since     time.Time // when it was created, by the server's clock
+
+	// From its data.
+	Data    []byte // without the notes before them (znode.Notes), except a revocation
+	Owner   session.Identity
+	Held    bool      // they say that it holds; only contenders of semaphores are marked so
+	Granted time.Time // when it was marked; zero if that is unknown
 }
 
-// read returns the entry with what a contender's data say.
-func (e Entry) read(data []byte, token int64) Entry {
-	e.Token, e.Data = token, data
+// read returns the entry with what a contender's data say. A reader that was a writer has the
+// writer's Czxid there; czxid is the znode's own.
+func (e Entry) read(data []byte, czxid int64) Entry {
+	e.Token, e.Data = czxid, data
 	notes, body := znode.ParseNotes(data)
 	placed := notes.Placed > 0 && e.Contender.Kind == znode.Read
 	if placed {
 		e.Token = notes.Placed
 	}
-	if e.Held = notes.Held && e.Contender.Marks(); e.Held || placed {
+	e.Held = notes.Held && e.Contender.Marks()
+	if e.Held || placed { // otherwise what looks like notes is its own data
 		e.Data = znode.Notes{Unlock: notes.Unlock}.Write(body)
 	}
 	e.Owner, e.Data = znode.CutIdentity(e.Data)
@@ -65,7 +71,7 @@ func arrange(entries []Entry) error {
 	return nil
 }
 
-// Record is what the contenders of a lock with a delay write beside them.
+// Record is what the contenders of a lock with a delay write beside them: see [znode.Record].
 type Record struct {
 	znode.Record
 	At     time.Time // when it was written, by the server's clock

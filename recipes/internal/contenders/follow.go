@@ -107,7 +107,7 @@ func newFollower(s *session.Session, path string, out *notify.Latest[Observation
 
 // Receive implements [actors.Receiver].
 func (f *follower) Receive(m sighted) {
-	switch m := m.(type) {
+	switch m := m.(type) { // one to an earlier incarnation is dropped
 	case noticed:
 		f.onNotice(m.notice)
 	case seen:

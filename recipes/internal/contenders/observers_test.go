@@ -67,6 +67,7 @@ func observed[T any](c <-chan T) (state func() string) {
 	}
 }
 
+// must is for a call that has to succeed; for one that returns an error alone: must(0, err).
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -38,10 +38,12 @@ func Waiting(ctx context.Context, s *session.Session, path string) (int, error) 
 	return max(len(all)-1, 0), err
 }
 
-// Holder reads the holder under a path: the first contender, or the first of those that hold
-// together, or the dead holder whose delay the first one waits for. whose is the identity of the
-// owner of an entry. It costs a listing and a read, with a delay two reads. The result is empty if
-// the numbers do not tell the order, or this session holds.
+// Holder reads which client the contenders under a path wait for, for the text of an error or a
+// log: the first contender, also of readers, which hold together; or the dead holder whose delay
+// the first one waits for. whose takes the owner's identity from an entry's data.
+//
+// It costs a listing and a read, with a [Record] two reads. The result is empty if only the Czxids
+// tell the order, since to read them all costs too much for a text, or if this session holds.
 func Holder(ctx context.Context, s *session.Session, path string, whose func(Entry) session.Identity) (recipe.Holder, error) {
 	names, _, err := s.Children(ctx, path)
 	all := parse(names)
@@ -53,27 +55,32 @@ func Holder(ctx context.Context, s *session.Session, path string, whose func(Ent
 		return recipe.Holder{}, nil
 	}
 	data, stat, err := s.Get(ctx, znode.Join(path, c.Name))
+	if err != nil {
+		return recipe.Holder{}, err
+	}
 	if slices.Contains(names, znode.HeldRecord) {
-		if r, err := ReadRecord(ctx, s, path); err == nil && r.Waits == stat.Czxid && r.Waits != 0 {
+		// The record is the dead holder's if the first contender has written into it that it waits.
+		if r, err := ReadRecord(ctx, s, path); err == nil && r.Waits == stat.Czxid {
 			return recipe.Holder{By: r.Who(), Until: r.Until(), Waiting: len(all) - 1}, nil
 		}
 	}
-	if err != nil || stat.EphemeralOwner == s.Status().SessionID {
-		return recipe.Holder{}, err
+	if stat.EphemeralOwner == s.Status().SessionID {
+		return recipe.Holder{}, nil
 	}
 	by := whose(Entry{Contender: c}.read(data, stat.Czxid)).String()
 	return recipe.Holder{By: cmp.Or(by, fmt.Sprintf("session 0x%x", stat.EphemeralOwner)), Since: stat.Ctime, Waiting: behind(all)}, nil
 }
 
-// behind is how many contenders wait, not counting the one that reads this. For permits it is not
-// known: 0.
+// behind is how many contenders wait, without the one that reads this. For permits it is not known:
+// 0.
 func behind(all []znode.Contender) int {
-	slices.SortFunc(all, func(a, b znode.Contender) int { return znode.CompareSeq(a.Seq, b.Seq) })
-	holding := max(slices.IndexFunc(all, func(c znode.Contender) bool { return c.Kind != znode.Read }), 1)
-	if all[0].Kind == znode.Lease {
+	queue := slices.SortedFunc(slices.Values(all), func(a, b znode.Contender) int { return znode.CompareSeq(a.Seq, b.Seq) })
+	holding := slices.IndexFunc(queue, func(c znode.Contender) bool { return c.Kind != znode.Read })
+	if queue[0].Kind == znode.Lease || holding < 0 { // all are readers
 		return 0
 	}
-	return max(len(all)-holding-1, 0)
+	holding = max(holding, 1) // a first one that is no reader holds alone
+	return max(len(queue)-holding-1, 0)
 }
 
 // Head returns the path of the first contender, or "" if there is none. It reads more than the
@@ -99,10 +106,10 @@ func head(ctx context.Context, s *session.Session, path string, contenders []zno
 		return znode.Join(path, c.Name), nil
 	}
 	entries, err := fetch(ctx, s, path, contenders)
-	if err != nil || len(entries) == 0 {
-		return "", err
+	if err == nil {
+		err = arrange(entries)
 	}
-	if err := arrange(entries); err != nil {
+	if err != nil || len(entries) == 0 {
 		return "", err
 	}
 	return entries[0].Path, nil
@@ -172,8 +179,8 @@ func fetch(ctx context.Context, s *session.Session, parent string, contenders []
 }
 
 // read reads one contender. It returns the zero Entry if the contender no longer exists. If the
-// session may not read it, the entry has no data. Servers before 3.8.4 return its Stat all the
-// same; later ones tell only that it exists (ZOOKEEPER-2590).
+// session may not read it, the entry has no data: servers before 3.8.4 return its Stat all the same
+// to Exists, later ones refuse that too, but only if it exists (ZOOKEEPER-2590).
 func read(ctx context.Context, s *session.Session, parent string, c znode.Contender) (Entry, error) {
 	path := znode.Join(parent, c.Name)
 	data, stat, err := s.Get(ctx, path)

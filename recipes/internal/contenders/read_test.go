@@ -20,16 +20,49 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestReadIsInOrder(t *testing.T) {
+func TestMain(m *testing.M) { tier.Main(m) }
+
+const parent = "/locks/a"
+
+// inBubble runs a test in virtual time, beside others.
+func inBubble(t *testing.T, test func(t *bubble.World)) {
+	t.Helper()
 	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	bubble.Run(t, test)
+}
+
+// enter makes a contender and returns its path.
+func enter(t testing.TB, s *session.Session, data string) string {
+	t.Helper()
+	path, err := s.Create(bubble.Minute(t), parent+"/lock-", []byte(data), session.Protected(), session.Ephemeral(), session.Sequential(), session.Parents())
+	require.NoError(t, err)
+	return path
+}
+
+func read(t testing.TB, s *session.Session) []contenders.Entry {
+	t.Helper()
+	entries, err := contenders.Read(bubble.Minute(t), s, parent)
+	require.NoError(t, err)
+	return entries
+}
+
+func paths(entries []contenders.Entry) []string {
+	all := []string{}
+	for _, e := range entries {
+		all = append(all, e.Path)
+	}
+	return all
+}
+
+func TestReadIsInOrder(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		began := time.Now()
 		other := t.Session()
 		var want []string
 		for i := range 40 { // more than are read at a time
 			by := []*session.Session{s, other}[i%2]
-			want = append(want, stand(t, by, string(rune('A'+i))))
+			want = append(want, enter(t, by, string(rune('A'+i))))
 		}
 		entries := read(t, s)
 		require.Equal(t, want, paths(entries))
@@ -47,8 +80,7 @@ func TestReadIsInOrder(t *testing.T) {
 }
 
 func TestAMissingParentIsAnEmptyQueue(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		require.Empty(t, read(t, s))
 		head, err := contenders.Head(bubble.Minute(t), s, parent)
@@ -59,10 +91,9 @@ func TestAMissingParentIsAnEmptyQueue(t *testing.T) {
 
 // B22: a znode that is no contender is not read.
 func TestB22_ForeignZnodesAreIgnored(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
-		contender := stand(t, s, "")
+		contender := enter(t, s, "")
 		for _, name := range []string{"foo", "_c_x", "lock-", "lock-x", "limit"} {
 			_, err := s.Create(bubble.Minute(t), parent+"/"+name, nil)
 			require.NoError(t, err)
@@ -77,14 +108,13 @@ func TestB22_ForeignZnodesAreIgnored(t *testing.T) {
 
 // B20, B21: at the end of the sequence numbers the order is that of creation.
 func TestB20_OrderAtTheEndOfTheNumbers(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
-		want := []string{stand(t, s, "")}
+		want := []string{enter(t, s, "")}
 		for _, next := range []int32{2146999999, 2147483646} {
 			require.NoError(t, t.Server.SetSequence(parent, next))
 			for range 3 { // the counter sticks at 2147483647
-				want = append(want, stand(t, s, ""))
+				want = append(want, enter(t, s, ""))
 			}
 		}
 		require.Equal(t, want, paths(read(t, s)))
@@ -100,11 +130,10 @@ func TestB20_OrderAtTheEndOfTheNumbers(t *testing.T) {
 
 // B36: a contender that leaves between the listing and the read is left out.
 func TestB36_AContenderLeavesMeanwhile(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		other := t.Session()
-		first, second := stand(t, other, ""), stand(t, s, "")
+		first, second := enter(t, other, ""), enter(t, s, "")
 		defer t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 			if q.Op == zktest.OpGetData && q.Path == first {
 				t.Server.Expire(other.Status().SessionID)
@@ -127,7 +156,7 @@ func seesWhatMayNotBeRead(t *testing.T, version string) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
-		path := stand(t, s, "secret")
+		path := enter(t, s, "secret")
 		_, err := s.SetACL(bubble.Minute(t), path, session.AnyoneACL(session.PermAdmin), -1)
 		require.NoError(t, err)
 		entries := read(t, s)
@@ -146,7 +175,7 @@ func seesWhatMayNotBeRead(t *testing.T, version string) {
 		require.Equal(t, path, head)
 
 		require.NoError(t, t.Server.SetSequence(parent, math.MaxInt32-1)) // here only the Czxids tell the order
-		stand(t, s, "")
+		enter(t, s, "")
 		_, err = contenders.Read(bubble.Minute(t), s, parent)
 		require.ErrorIs(t, err, session.ErrNoAuth, "the order cannot be known")
 		_, err = contenders.Head(bubble.Minute(t), s, parent)
@@ -154,12 +183,28 @@ func seesWhatMayNotBeRead(t *testing.T, version string) {
 	}, zktest.WithVersion(version))
 }
 
+// Readers hold together. The client that asks waits too, and does not count itself.
+func TestHolderCountsTheOthersThatWait(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
+		s, other := t.Session(), t.Session()
+		for _, row := range []struct {
+			enters string
+			wait   int
+		}{{"read-", 0}, {"read-", 0}, {"read-", 0}, {"write-", 0}, {"read-", 1}} {
+			_, err := other.Create(bubble.Minute(t), parent+"/"+row.enters, nil, session.Ephemeral(), session.Sequential(), session.Parents())
+			require.NoError(t, err)
+			h, err := contenders.Holder(bubble.Minute(t), s, parent, func(e contenders.Entry) session.Identity { return e.Owner })
+			require.NoError(t, err)
+			require.Equal(t, row.wait, h.Waiting)
+		}
+	})
+}
+
 func TestAnErrorEndsTheReading(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		for range 40 {
-			stand(t, s, "")
+			enter(t, s, "")
 		}
 		remove := t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 			if q.Op == zktest.OpGetData && q.Path[len(q.Path)-1] == '7' {
@@ -178,39 +223,11 @@ func TestAnErrorEndsTheReading(t *testing.T) {
 	})
 }
 
-func TestMain(m *testing.M) { tier.Main(m) }
-
-const parent = "/locks/a"
-
-// stand makes a contender and returns its path.
-func stand(t testing.TB, s *session.Session, data string) string {
-	t.Helper()
-	path, err := s.Create(bubble.Minute(t), parent+"/lock-", []byte(data), session.Protected(), session.Ephemeral(), session.Sequential(), session.Parents())
-	require.NoError(t, err)
-	return path
-}
-
-func read(t testing.TB, s *session.Session) []contenders.Entry {
-	t.Helper()
-	entries, err := contenders.Read(bubble.Minute(t), s, parent)
-	require.NoError(t, err)
-	return entries
-}
-
-func paths(entries []contenders.Entry) []string {
-	all := []string{}
-	for _, e := range entries {
-		all = append(all, e.Path)
-	}
-	return all
-}
-
 func TestFollowUntilItIsGone(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		other := t.Session()
-		a := stand(t, other, "a")
+		a := enter(t, other, "a")
 		states := contenders.Follow(bubble.Minute(t), s, a)
 		d := bubble.Get(t, states)
 		require.True(t, d.Exists && !d.Stale)
@@ -229,11 +246,10 @@ func TestFollowUntilItIsGone(t *testing.T) {
 }
 
 func TestFollowTellsStalenessAndGoesOnInTheNextEpoch(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		other := t.Session()
-		a := stand(t, other, "a")
+		a := enter(t, other, "a")
 		states := contenders.Follow(t.Context(), s, a)
 		require.False(t, bubble.Get(t, states).Stale)
 		heal := t.Server.Partition(s.Status().SessionID)
@@ -255,10 +271,9 @@ func TestFollowTellsStalenessAndGoesOnInTheNextEpoch(t *testing.T) {
 
 // A contender that may not be read is Unread, once, and is read again after pauses.
 func TestFollowTriesAgain(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
-		a := stand(t, s, "a")
+		a := enter(t, s, "a")
 		tries := 0
 		defer t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 			if q.Op == zktest.OpGetData && q.Path == a {
@@ -278,10 +293,9 @@ func TestFollowTriesAgain(t *testing.T) {
 }
 
 func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
-		a := stand(t, s, "a")
+		a := enter(t, s, "a")
 		ctx, cancel := context.WithCancel(bubble.Minute(t))
 		states := contenders.Follow(ctx, s, a)
 		bubble.Get(t, states)
@@ -298,16 +312,16 @@ func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
 }
 
 func TestObserveFollowsTheQueue(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		ctx, cancel := context.WithCancel(bubble.Minute(t))
 		views := contenders.Observe(ctx, s, parent)
-		require.Equal(t, contenders.View{Entries: []contenders.Entry{}}, normal(bubble.Get(t, views)), "there is not even a parent")
+		none := bubble.Get(t, views)
+		require.True(t, len(none.Entries) == 0 && !none.Stale && !none.Delays, "there is not even a parent")
 		other := t.Session()
-		a := stand(t, other, "a")
+		a := enter(t, other, "a")
 		require.Equal(t, []string{a}, paths(bubble.Get(t, views).Entries))
-		b := stand(t, other, "b")
+		b := enter(t, other, "b")
 		require.Equal(t, []string{a, b}, paths(bubble.Get(t, views).Entries))
 		t.Server.ClearJournal()
 		require.NoError(t, other.Delete(bubble.Minute(t), a, -1))
@@ -321,7 +335,7 @@ func TestObserveFollowsTheQueue(t *testing.T) {
 		for len(v.Entries) > 0 {
 			v = bubble.Get(t, views)
 		}
-		c := stand(t, other, "c")
+		c := enter(t, other, "c")
 		for len(v.Entries) == 0 {
 			v = bubble.Get(t, views)
 		}
@@ -333,18 +347,11 @@ func TestObserveFollowsTheQueue(t *testing.T) {
 	})
 }
 
-// normal makes nil entries empty.
-func normal(v contenders.View) contenders.View {
-	v.Entries = append([]contenders.Entry{}, v.Entries...)
-	return v
-}
-
 func TestObserveTellsStaleness(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		other := t.Session()
-		a := stand(t, other, "a")
+		a := enter(t, other, "a")
 		views := contenders.Observe(context.WithoutCancel(bubble.Minute(t)), s, parent)
 		require.Equal(t, []string{a}, paths(bubble.Get(t, views).Entries))
 		heal := t.Server.Partition(s.Status().SessionID)
@@ -352,7 +359,7 @@ func TestObserveTellsStaleness(t *testing.T) {
 		require.True(t, v.Stale)
 		require.Equal(t, []string{a}, paths(v.Entries))
 		t.Server.Expire(s.Status().SessionID)
-		b := stand(t, other, "b")
+		b := enter(t, other, "b")
 		<-time.After(10 * time.Minute)
 		heal()
 		for v.Stale {
@@ -367,10 +374,9 @@ func TestObserveTellsStaleness(t *testing.T) {
 
 // A failed read is repeated after pauses, until it succeeds.
 func TestObserveTriesAgain(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
-		a := stand(t, s, "a")
+		a := enter(t, s, "a")
 		tries := 0
 		defer t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 			if q.Op == zktest.OpGetData && q.Path == a {

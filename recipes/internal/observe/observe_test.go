@@ -69,8 +69,9 @@ func TestWhatFeedsAnObservationWaitsForIt(t *testing.T) {
 func TestWhatComesTooLateIsNotTaken(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(w *bubble.World) {
-		ctx, inActor := actorsOf(w.Context())
-		ctx, cancel := context.WithCancel(ctx)
+		var inActor func(f func()) bool
+		started := func(run func(func()) bool) { inActor = run }
+		ctx, cancel := context.WithCancel(context.WithValue(w.Context(), observe.Started{}, started))
 		defer cancel()
 		var begun, taken atomic.Int32
 		observe.Run(ctx, observe.Spec{Session: w.Session(), Kind: "test", Path: "/a", Ended: func(error) {}, Begin: func(o *observe.Turn) {
@@ -104,19 +105,4 @@ func TestObservationsEndWithTheirSession(t *testing.T) {
 		observe.Run(w.Context(), spec)
 		require.NoError(w, <-ended)
 	})
-}
-
-// actorsOf returns a context for observers, and a function that calls another in the actors of the
-// observers that were started with that context. reached is how many of these have not ended.
-func actorsOf(ctx context.Context) (with context.Context, inActors func(f func()) (reached int)) {
-	var all []func(func()) bool
-	with = context.WithValue(ctx, observe.Started{}, func(run func(func()) bool) { all = append(all, run) })
-	return with, func(f func()) (reached int) {
-		for _, run := range all {
-			if run(f) {
-				reached++
-			}
-		}
-		return reached
-	}
 }

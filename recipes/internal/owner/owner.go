@@ -27,8 +27,8 @@ type Inquiry struct {
 	asked   func(data []byte) bool
 	czxid   int64 // of the znode that the question was written to
 	version int32 // the version that the question created; 0: not written, as far as is known
-	putting bool
-	refused bool
+	putting bool  // it is being written: Put follows
+	refused bool  // it may not be written
 }
 
 // New returns an inquiry that has not asked anything. asked reports whether data are a question, as

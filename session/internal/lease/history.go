@@ -12,7 +12,7 @@ type history struct {
 	sent     []time.Duration // in order
 	answers  []time.Duration // when those were answered
 	shortest time.Duration   // trip from a request to its answer
-	earliest time.Duration   // when the request before all of them was sent: the connect request, which reached the leader itself
+	earliest time.Duration   // when the request before all of them was sent: at first the connect request, which reached the leader itself
 }
 
 // most is how many requests are remembered: those of one and a half T, with grains of T/64. The
@@ -62,7 +62,7 @@ func (h *history) before(moment time.Duration) (sent, answer time.Duration) {
 	return h.earliest, h.earliest
 }
 
-// sentBefore is when that was sent.
+// sentBefore is when the latest request was sent whose answer had come by that moment.
 func (h *history) sentBefore(moment time.Duration) time.Duration {
 	sent, _ := h.before(moment)
 	return sent

@@ -57,26 +57,29 @@ type Config struct {
 //
 // Before a method takes an answer, [Lease.Check] has to be called with the same moment.
 type Lease struct {
+	// What follows from the timeout: see measure.
 	cfg     Config
 	timeout time.Duration
-	margin  time.Duration // what is taken off at least
-	least   time.Duration // what has to be taken off when requests go out every T/6
 	tick    time.Duration // the longest that it can be
-
-	stands    bool
-	until     Instant
-	proof     Instant       // when the request was sent that until comes from
-	skew      time.Duration // when last checked
+	least   time.Duration // what has to be taken off the timeout when requests go out every T/6
+	margin  time.Duration // what is taken off at least: least, or what was given
+	// The lease itself.
+	stands bool
+	until  Instant // its end, or when it ended
+	proof  Instant // when the request was sent that until comes from
+	view   *View
+	// The clocks.
+	skew      time.Duration // the difference between them, when last checked
 	notBefore time.Duration // proofs sent earlier than this are ignored: a clock has jumped since (monotonic)
-	lastSent  Instant       // when the last request went out whose answer may be a proof
-	acks      history       // what was answered on this connection
-	proofs    history       // of these, the answers in which the leader took part
-	every     time.Duration // how often a proof is asked for now
-
-	quorum bool          // the server was at a quorum on this connection...
-	anchor time.Duration // ...at this moment or later, and has not stood still for long since (monotonic)
-
-	view *View
+	// When the next proof is asked for.
+	lastSent Instant       // when the last request went out whose answer may be a proof
+	every    time.Duration // how often one is asked for now
+	// What is known of the connection: for how long a proof is good depends on it (see unknown),
+	// and whether a sync is a proof (see agreed).
+	acks   history       // the answers on it
+	proofs history       // of these, the ones in which the leader took part
+	quorum bool          // the server was in a quorum on it...
+	anchor time.Duration // ...at this moment or later, which each proof moves on (monotonic)
 }
 
 // New makes a lease that does not stand yet. Any goroutine may read it by the view.
@@ -92,8 +95,8 @@ func (v *View) Read() *Reading { return v.now.Load() }
 type Reading struct {
 	epoch uint64
 	until Instant
-	skew  time.Duration
-	jump  time.Duration
+	skew  time.Duration // between the clocks
+	jump  time.Duration // a change of that by more is the jump of a clock
 }
 
 // Of tells whether it is a lease of this epoch.
@@ -151,7 +154,8 @@ func (l *Lease) NextSync(now Instant) Instant {
 // Begin starts an epoch, without a proof.
 func (l *Lease) Begin(timeout time.Duration, now Instant) {
 	l.measure(timeout)
-	l.stands, l.until, l.proof, l.skew, l.notBefore = false, Instant{}, Instant{}, now.skew(), 0
+	l.stands, l.until, l.proof = false, Instant{}, Instant{}
+	l.skew, l.notBefore = now.skew(), 0
 	l.Connected(now, false, now)
 }
 
@@ -161,7 +165,6 @@ func (l *Lease) End() {
 	l.until = Instant{}
 }
 
-// measure computes the margin for a negotiated timeout.
 func (l *Lease) measure(timeout time.Duration) {
 	tick := l.cfg.Tick
 	if tick == 0 {
@@ -179,12 +182,12 @@ func (l *Lease) measure(timeout time.Duration) {
 // Retime goes over to another negotiated timeout. A lease that stands goes on for as long as the
 // shorter of the two allows.
 func (l *Lease) Retime(timeout time.Duration) {
-	lacking := l.timeout - l.margin - (l.until.Mono - l.proof.Mono)
+	lacking := l.Longest() - (l.until.Mono - l.proof.Mono) // so much less than Longest the proof was good for
 	l.measure(timeout)
 	if !l.stands {
 		return
 	}
-	if until := l.proof.Add(l.timeout - l.margin - max(lacking, 0)); until.Mono < l.until.Mono {
+	if until := l.proof.Add(l.Longest() - max(lacking, 0)); until.Mono < l.until.Mono {
 		l.until = until
 	}
 	r := *l.view.now.Load()
@@ -213,14 +216,15 @@ func (l *Lease) credit(sent Instant) time.Duration {
 	if l.margin >= l.least {
 		return l.timeout - max(l.margin, needed)
 	}
-	return l.timeout - l.margin - (needed - l.least) // the margin that was given is right for the rest, but does not know of this
+	return l.timeout - l.margin - (needed - l.least) // the margin that was given takes the place of least, and of no more
 }
 
-// unknown is for how long before a proof was sent the leader may have heard nothing of the session.
+// unknown is for how long before a proof was sent the leader may have heard nothing of the session,
+// by the rules above [Lease].
 func (l *Lease) unknown(sent time.Duration) time.Duration {
 	half := l.tick / 2
 	punctual := sent - l.acks.sentBefore(sent-half) + l.timeout/driftShare
-	if before := l.proofs.sentBefore(sent); sent-before <= l.timeout/gapShare {
+	if before := l.proofs.sentBefore(sent); sent-before <= l.timeout/gapShare { // proofs follow on one another
 		return max(punctual, sent-l.acks.sentBefore(before-half))
 	}
 	alive := l.acks.aliveAt(sent, half, l.timeout/lateShare)
@@ -301,7 +305,6 @@ func (l *Lease) Jumped(now Instant) {
 	}
 }
 
-// expire ends the lease until the next proof.
 func (l *Lease) expire() {
 	l.stands = false
 	l.view.now.Store(nil)

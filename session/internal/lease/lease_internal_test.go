@@ -163,7 +163,7 @@ func TestSyncsProveWhileTheyFollowOnAWrite(t *testing.T) {
 		{"an idle session", true, []answer{
 			{"a sync", 60 * s, 60 * s, false, true}, {"a write", 120 * s, 120 * s, true, false}, {"a sync behind it", 122 * s, 122 * s, false, false},
 		}},
-		{"a write that was answered late: somebody may have been deposed right behind it", false, []answer{
+		{"a write that was answered late: the leader may have been deposed right behind it", false, []answer{
 			{"a write", 0, 5 * s, true, false}, {"a sync", 5 * s, 5 * s, false, true}, {"a write", 6 * s, 6 * s, true, false}, {"a sync", 8 * s, 8 * s, false, false},
 		}},
 	} {
@@ -252,7 +252,7 @@ func TestALeaseEndsByWhicheverClockIsFirst(t *testing.T) {
 	}
 }
 
-func TestAReadingNoticesAJumpBeforeAnybodyElse(t *testing.T) {
+func TestAReadingNoticesAJumpBeforeTheLeaseDoes(t *testing.T) {
 	t.Parallel()
 	tr := newLease(10*time.Second, nil)
 	tr.written(at(0))
@@ -347,8 +347,11 @@ type model struct {
 	agenda []occasion
 
 	serverStill, leaderStill []pause
-	toServer, toClient       time.Duration // when the last message on that way comes: messages do not overtake each other
-	toLeader, fromLeader     time.Duration
+	// The ways of messages, each with the moment when its last one arrives: they do not overtake
+	// each other. The first two are between client and server, the others between server and
+	// leader.
+	toServer, toClient   time.Duration
+	toLeader, fromLeader time.Duration
 
 	heard time.Duration // by the server, of the session
 	known time.Duration // to the leader: what the server had heard

@@ -90,13 +90,13 @@ func (t *Table) Removed(keys []Key, outcome Outcome, newer bool) {
 		n := t.entries[key]
 		waiting := n.waiting
 		n.need, n.waiting = needed, nil
-		if n.fired || !unsent && !t.keeping {
+		if n.fired || !unsent && !t.keeping { // the watch is gone
 			delete(t.entries, key)
 		}
 		for _, r := range waiting {
 			t.Ask(r)
 		}
-		if unsent && t.entries[key] == n && len(n.subs) == 0 {
+		if unsent && t.entries[key] == n && len(n.subs) == 0 { // it still is not needed
 			n.need = due
 			t.due = append(t.due, key)
 		}

@@ -15,10 +15,10 @@ type Table struct {
 }
 
 type entry struct {
-	arming  *Read // the read that is to arm it; nil: armed
-	need    need
-	fired   bool    // it fired before the read or the removal was answered
-	waiting []*Read // until it is
+	arming  *Read   // the read that is to arm it; nil: armed
+	need    need    // of an armed one
+	fired   bool    // it fired before the read that arms it, or the removal, was answered
+	waiting []*Read // until that is answered
 	subs    []*Read // the reads to tell, one for each client; also the one that arms
 }
 
@@ -82,21 +82,21 @@ func (t *Table) Done(r *Read, answer func(), armed bool) {
 	arming := n != nil && n.arming == r
 	var waiting []*Read
 	switch {
-	case arming && armed && !n.fired:
+	case arming && armed && !n.fired: // it is armed from now on
 		n.arming, waiting, n.waiting = nil, n.waiting, nil
 		t.subscribe(n, r)
-	case arming && armed && t.server.Watched(r.Key): // an older watch of the znode's other kind has fired, and r was told of it
+	case arming && armed && t.server.Watched(r.Key): // it is too: the event was of an older watch of the znode's other kind, and r was told of it
 		n.arming, n.fired, waiting, n.waiting = nil, false, n.waiting, nil
-	case arming:
+	case arming: // it has fired, or there was nothing to watch, or the answer was lost
 		waiting = n.waiting
 		delete(t.entries, r.Key)
-	case n != nil && !armed:
+	case n != nil && !armed: // r was sent without a watch, and found nothing
 		t.unsubscribe(n, r)
 	}
 	switch {
 	case answer == nil:
 		r.void = true
-		if r.Request.Pending() { // what was held back for the lost answer is not for the next
+		if r.Request.Pending() { // it is asked again, by a new Read: what was held back for this one is not for that
 			t.Ask(&Read{Client: r.Client, Key: r.Key, Request: r.Request, forgone: r.forgone})
 		}
 	case armed:

@@ -16,20 +16,23 @@ type stage struct {
 	*Table
 	seed uint64
 	rng  *rand.Rand
-
-	requests    []request       // on the wire, in order
-	answers     []answer        // overtaking one another and the events
-	events      []Event         // in order
-	armed       map[Key]bool    // at the server
-	exists      map[string]bool // at the server
-	changes     map[Key]int     // at the server, counted
-	removals    []givenBack     // or lost
-	conns       int             // how many there have been
+	// The server.
+	exists  map[string]bool // by path
+	armed   map[Key]bool
+	changes map[Key]int // how many there have been
+	sent    []string    // all events, in its order
+	// What is on the wire: see serve, hearAnswer, hearEvent, hearRemoval.
+	requests []request   // in order
+	answers  []answer    // overtaking one another and the events
+	events   []Event     // in order
+	removals []givenBack // carried out or lost, and not answered
+	// What the table was told of these.
+	conns       int // connections before the present one
 	eventsHeard int
-	left        []*client // and the table does not know yet
-	clients     []*client
-	asking      map[*read]bool // that have no answer yet
-	sent        []string       // events in the server's order
+	// The clients.
+	clients []*client
+	left    []*client      // the table does not know yet that they have left
+	asking  map[*read]bool // their reads without an answer
 }
 
 // answer is what came of a read.
@@ -68,16 +71,18 @@ func (r *read) Pending() bool { return r.stage.asking[r] }
 
 // client is one client, with what it knows.
 type client struct {
-	stage    *stage
-	gone     bool
-	tell     func(Event)
-	seen     map[Key]int    // how many changes the newest answered read saw
-	answered map[Key]bool   // whether there was an answer since it was told last
-	credit   map[string]int // by path: answers that armed something, less events
-	pending  map[Key]int
-	forgone  map[Key]int // how often
-	wanted   map[Key]int // that, when it asked last
-	told     []string
+	stage *stage
+	gone  bool
+	told  []string // events
+	// It has missed nothing: where answered, seen has to be the server's count of changes at the
+	// end.
+	seen     map[Key]int  // how many changes the newest answered read saw
+	answered map[Key]bool // a read that armed was answered since it was told, or has forgone the watch, last
+	pending  map[Key]int  // reads without an answer
+	forgone  map[Key]int  // how often it has forgone the watch
+	wanted   map[Key]int  // forgone, when it asked last
+	// It is told nothing too early.
+	credit map[string]int // by path: answers that armed something, less events
 }
 
 func newStage(t *testing.T, seed uint64) *stage {
@@ -103,7 +108,6 @@ func (g *stage) join() {
 	c := &client{
 		stage: g, seen: map[Key]int{}, answered: map[Key]bool{}, credit: map[string]int{}, pending: map[Key]int{}, forgone: map[Key]int{}, wanted: map[Key]int{},
 	}
-	c.tell = c.hear
 	g.clients = append(g.clients, c)
 }
 
@@ -121,7 +125,7 @@ func (c *client) Left() bool { return c.gone }
 
 func (g *stage) Tell(to Client, e Event) {
 	if c := to.(*client); !c.gone {
-		c.tell(e)
+		c.hear(e)
 	}
 }
 
@@ -302,7 +306,7 @@ func (g *stage) lose() {
 	g.GiveBack() // as when it is told that there is a connection again
 }
 
-// check looks at what must hold when everything has been delivered.
+// check delivers everything, and checks what must hold then.
 func (g *stage) check() {
 	for len(g.requests)+len(g.answers)+len(g.events)+len(g.removals)+len(g.left) > 0 {
 		g.serve()
@@ -328,7 +332,7 @@ func (g *stage) check() {
 	}
 	for key, n := range g.entries {
 		require.Nil(g, n.arming)
-		require.NotEmpty(g, n.subs, "seed %d: nobody depends on the watch of %v", g.seed, key)
+		require.NotEmpty(g, n.subs, "seed %d: no client depends on the watch of %v", g.seed, key)
 		require.True(g, g.armed[key], "seed %d: %v is believed to be armed", g.seed, key)
 	}
 	for key := range g.armed {
@@ -356,11 +360,12 @@ func TestTableUnderAnySchedule(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20_000) {
 		g := newStage(t, seed)
+		// Those that are listed twice are drawn more often.
 		moves := []func(){g.ask, g.ask, g.serve, g.serve, g.change, g.hearAnswer, g.hearAnswer, g.hearEvent, g.hearEvent, g.ask, g.serve, g.leave, g.hearLeft, g.forget, g.hearRemoval, g.hearRemoval, g.lose}
 		for range 60 {
 			move := g.rng.IntN(len(moves))
 			if move == len(moves)-1 && g.rng.IntN(4) > 0 {
-				continue // connections are lost more rarely
+				continue // connections are lost more rarely: lose is the last move
 			}
 			moves[move]()
 		}

@@ -1,4 +1,5 @@
-// Ends: Close and Abandon, what a server says of a session that is over, and credentials.
+// Ends: Close and Abandon, and what a server says of a session that is over. Helpers:
+// helper_test.go; B numbers: decision 6.
 
 package zkconn_test
 
@@ -25,8 +26,7 @@ func TestCloseLetsFinishWhatIsUnderWay(t *testing.T) {
 		bubble.Never(b, set)
 		closing := b.beginClose(time.Minute)
 		synctest.Wait()
-		_, err := b.Set("/a", nil, -1)
-		require.ErrorIs(b, err, zkconn.ErrEnded)
+		require.ErrorIs(b, errOf(b.Set("/a", nil, -1)), zkconn.ErrEnded)
 		bubble.Never(b, closing)
 		time.Sleep(time.Second / 2)
 		require.NoError(b, bubble.Now(b, set))
@@ -47,7 +47,7 @@ func TestCloseIsSatisfiedIfTheSessionIsGone(t *testing.T) {
 		time.Sleep(time.Second)
 		require.NoError(b, bubble.Now(b, closing))
 		ends, _ := told[zkconn.Ended](b.sink)
-		require.Empty(b, ends, "nobody is told any more")
+		require.Empty(b, ends, "the sink is told nothing any more")
 	})
 }
 
@@ -179,8 +179,7 @@ func TestB70_ExpiryIsFinal(t *testing.T) {
 		events := b.sink.all()
 		require.Equal(b, zkconn.Ended{Cause: zkconn.ErrExpired}, events[len(events)-1])
 		require.NoError(b, bubble.Now(b, get))
-		_, _, err := b.Get("/a", false)
-		require.ErrorIs(b, err, zkconn.ErrEnded)
+		require.ErrorIs(b, errOf(b.Get("/a", false)), zkconn.ErrEnded)
 
 		time.Sleep(time.Hour)
 		require.Len(b, b.dialled(), 2, "it dialled on after the end")

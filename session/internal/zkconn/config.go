@@ -111,7 +111,6 @@ func (cfg *Config) complete() error {
 	return nil
 }
 
-// maxReply is the size of the largest reply that is decoded.
 func (c *core) maxReply() int { return replyFactor * c.cfg.MaxPacket }
 
 func withPort(addr string) string {

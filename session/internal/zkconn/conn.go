@@ -56,17 +56,18 @@ type core struct {
 
 	// For the next connection.
 	servers    []*server
-	lost       *target       // that of the last connection, which may have been stopped; nil: there was none
+	lost       *target       // that of the last connection: its server may have been stopped; nil: there was none
 	asking     int           // attempts that have sent a connect request and may still get the session
-	tries      int           // servers tried since a connection was last good
-	brief      int           // connections in a row that came up and did not last
+	tries      int           // servers tried since a connection was last good: see pause
+	brief      int           // connections in a row that came up and did not last: see triesAfter
 	slow       bool          // see Slow
-	took       time.Duration // by the last server, to answer the connect request
+	took       time.Duration // by the last server, to answer the connect request: see share
 	lateWrites lateWrites
-	checking   sync.Mutex // for a loss of data: see hangs
-	checked    time.Time  // when that check began last
-	sound      time.Time  // when a server accepted the session last
 	outage     outage
+	// For the check for a loss of data: see hangs.
+	checking sync.Mutex // held while it is under way
+	checked  time.Time  // when it began last
+	sound    time.Time  // when a server accepted the session last
 
 	group group // has a mutex of its own
 }
@@ -131,7 +132,6 @@ func (c *Conn) Slow() bool {
 	return c.core.slow
 }
 
-// lacks tells whether servers have said that they lack an operation.
 func (c *Conn) lacks(op jute.Op) bool {
 	c.core.mu.Lock()
 	defer c.core.mu.Unlock()

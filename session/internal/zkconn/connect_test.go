@@ -1,4 +1,5 @@
-// Which servers and addresses are dialled, in which order, with which patience.
+// Which servers and addresses are dialled, in which order, with which patience. Helpers:
+// helper_test.go; B numbers: decision 6.
 
 package zkconn_test
 
@@ -24,19 +25,16 @@ import (
 
 func TestRequestIsOnlyTakenWhileThereIsASession(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		_, err := b.Create("/a", nil, jute.FlagPersistent, 0, nil)
-		require.ErrorIs(b, err, zkconn.ErrNotSent)
+		require.ErrorIs(b, errOf(b.Create("/a", nil, jute.FlagPersistent, 0, nil)), zkconn.ErrNotSent)
 		time.Sleep(10 * time.Second)
-		_, err = b.Create("/a", nil, jute.FlagPersistent, 0, nil)
-		require.ErrorIs(b, err, zkconn.ErrNotSent)
+		require.ErrorIs(b, errOf(b.Create("/a", nil, jute.FlagPersistent, 0, nil)), zkconn.ErrNotSent)
 		require.Zero(b, b.SessionID())
 
 		b.script(func() { b.refuse = nil })
 		time.Sleep(timeout + timeout/2) // the rest of a dial that hangs, or until there is one beside it
 		v := b.connected()
 		require.Empty(b, v.ops(), "what was refused came back")
-		_, err = b.Create("/a", nil, jute.FlagPersistent, 0, nil)
-		require.NoError(b, err)
+		require.NoError(b, errOf(b.Create("/a", nil, jute.FlagPersistent, 0, nil)))
 	}, func(f *fake, _ *zkconn.Config) {
 		f.refuse = func(string) error { return errSilent }
 	})
@@ -198,7 +196,7 @@ func TestANameWithSeveralAddressesIsGoneRound(t *testing.T) {
 				b.connected().hangUp()
 				synctest.Wait()
 			}
-			// Now that it has tried all of them, it goes back to the only good one at once.
+			// Now that it has tried all of them, it goes back at once to the only one that is good.
 			dials := b.dialled()
 			require.Equal(b, "10.0.0.3:2181", dials[len(dials)-1].addr)
 			require.Equal(b, time.Now(), dials[len(dials)-1].at)

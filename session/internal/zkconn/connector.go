@@ -212,21 +212,21 @@ func (k *connector) record(t *target, h *handshake, err error) (won, needed, not
 	timeout := k.core.session.timeout
 	needed = k.won == nil && k.core.life.Err() == nil
 	switch now := time.Now(); {
-	case needed && err == nil:
+	case needed && err == nil: // it makes the connection
 		k.core.slow, k.core.took = t.silent, h.socket.slowest
 		t.badUntil, t.silent = time.Time{}, false
 		k.core.socket, k.won = h.socket, h
 		k.core.sound = now
 		k.done.Close()
 		return true, true, false
-	case needed:
+	case needed: // it has failed
 		t.failed(now, timeout)
 		t.silent = t.silent || errors.Is(err, errNoAnswer)
 		if hungUp(err) {
 			k.hangs(t, now)
 		}
-	case err != nil && (k.won == nil || k.won.socket.at != t) && now.Sub(t.tried) >= limitOf(timeout)/shareDivisor:
-		t.failed(now, timeout) // a server that was asked later was faster
+	case err != nil && (k.won == nil || k.won.socket.at != t) && now.Sub(t.tried) >= limitOf(timeout)/shareDivisor: // another server was faster, though it may have been asked later
+		t.failed(now, timeout)
 	}
 	return false, needed, k.core.nothing()
 }

@@ -1,4 +1,4 @@
-// Bytes of servers: malformed frames, sizes, and random ones.
+// Bytes of servers: malformed frames, sizes, and random ones. Helpers: helper_test.go.
 
 package zkconn_test
 
@@ -21,12 +21,13 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// Such frames claim what is not so: they drop the connection.
+// Such frames claim what is not so: they drop the connection. Those in answer to a request get its
+// xid in place of 1.
 func TestMalformedFramesDropTheConnection(t *testing.T) {
-	const unasked, answer = 0, 1 // a frame out of the blue, or in answer to the first request
+	const unasked, answer = 0, 1
 	type row struct {
-		kind int
-		op   jute.Op
+		kind int     // the frame comes unasked, or in answer to the first request
+		op   jute.Op // of that request
 		raw  []byte
 	}
 	each(t, map[string]row{
@@ -140,8 +141,7 @@ func TestLargePacketsBothWays(t *testing.T) {
 				}
 				return answer, true
 			})
-			_, err := b.Set("/a", data, -1)
-			require.NoError(b, err)
+			require.NoError(b, errOf(b.Set("/a", data, -1)))
 			sets := 0
 			for _, q := range b.visit(0).asked() {
 				if q.Op == jute.OpSetData {

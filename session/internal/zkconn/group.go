@@ -30,7 +30,7 @@ type Entry struct {
 // Entered is the result of Enter.
 type Entered struct {
 	Path string
-	Stat Stat // of the new znode; zero if the server has no create2, or one was replaced; in a group, Czxid and owner
+	Stat Stat // of the new znode; zero if the server has no create2, or if another was replaced; from a group, it has Czxid and owner alone
 
 	Names []string // of the listing
 	Err   error    // of the listing: the znode is created nevertheless
@@ -89,7 +89,6 @@ func (e *Entry) request(op jute.Op) *request {
 	return r
 }
 
-// entered is the result of a create or a transaction.
 func (r *request) entered() (Entered, error) {
 	if r.ask.Op != jute.OpMulti {
 		if err := r.outcome(); err != nil {
@@ -122,16 +121,18 @@ func (r *request) entered() (Entered, error) {
 // by then. Where a round trip is long, it does not wait, but only yields once.
 type group struct {
 	turns *semaphore.Weighted // of the members that are sent by themselves, or first
+	near  atomic.Bool         // a request on this connection was answered within a few moments
 
-	near    atomic.Bool // a request on this connection was answered within a few moments
-	mu      sync.Mutex
-	lost    int             // size of the last transaction that was lost
-	pause   time.Duration   // after the last loss
-	until   time.Time       // until then there are no transactions
+	mu      sync.Mutex      // guards what follows
 	parents map[string]bool // below which something was created, so that they are not missing
-	members []*member       // of the next transaction
-	placed  *notify.Latch   // the members are sent, or will be one by one; nil: there is one at most
-	decided *notify.Latch   // every member has its outcome, or is to be sent by itself
+	// The next transaction. Both latches are nil as long as it has one member at most.
+	members []*member
+	placed  *notify.Latch // the members are sent, or will be one by one
+	decided *notify.Latch // every member has its outcome, or is to be sent by itself
+	// Transactions that were lost: see carried.
+	lost  int           // size of the last one
+	pause time.Duration // after the last one
+	until time.Time     // until then there are no transactions
 }
 
 const (
@@ -155,19 +156,19 @@ type member struct {
 func (c *Conn) together(m *member) (Entered, error) {
 	if !c.alone && Size(m.ask) <= smallEnough && m.valid() {
 		switch over, first := c.core.group.join(m); {
-		case first:
+		case first: // its goroutine carries out the transaction, if others join
 			if c.core.group.turn() {
 				defer c.core.group.turns.Release(1)
 			}
 			c.carryOut()
 		case over != nil:
-			<-over.C() // by the first, which is under way
+			<-over.C() // closed by the first, which is under way
 		}
 	}
 	switch {
 	case m.done:
 		return m.entered, m.err
-	case m.parent != "":
+	case m.parent != "": // it is a create, sent by itself
 		made, err := c.enterAlone(&m.entry, m.request)
 		if err == nil {
 			c.core.group.knows(m.parent)
@@ -187,9 +188,10 @@ func (g *group) join(m *member) (over *notify.Latch, first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	missing := m.parent != "" && !g.parents[m.parent]
-	if first = len(g.members) == 0; missing || time.Now().Before(g.until) {
+	if missing || time.Now().Before(g.until) {
 		return nil, false
 	}
+	first = len(g.members) == 0
 	if !first && g.decided == nil {
 		g.placed, g.decided = new(notify.Latch), new(notify.Latch)
 	}
@@ -250,7 +252,7 @@ func (c *Conn) carryOut() {
 	c.core.group.members, c.core.group.placed, c.core.group.decided = nil, nil, nil
 	c.core.group.mu.Unlock()
 	if decided == nil {
-		return
+		return // it is the only one, and is sent by itself
 	}
 	defer decided.Close()
 	defer placed.Close()
@@ -289,24 +291,27 @@ func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *membe
 		return nil
 	}
 	results, err := r.results()
-	unknown := errors.Is(err, ErrNoReply) || errors.Is(err, ErrThrottled)
 	told := len(rs) > 1 && listings.outcome() == nil && len(listings.reply.Results) == len(listed)
-	c.core.group.carried(max(r.size, listings.size), errors.Is(err, ErrNoReply) || len(rs) > 1 && listings.outcome() == ErrCutOff)
-	if !unknown && err != nil {
+	lost := errors.Is(err, ErrNoReply) || len(rs) > 1 && listings.outcome() == ErrCutOff
+	c.core.group.carried(max(r.size, listings.size), lost)
+	common := errors.Is(err, ErrNoReply) || errors.Is(err, ErrThrottled) // the error is that of each member
+	if err != nil && !common {
 		i := slices.IndexFunc(results, func(p jute.Result) bool { return p.Err != jute.OK && p.Err != jute.RuntimeInconsistency })
 		if i < 0 {
-			return nil
+			return nil // it was refused as a whole: each is sent by itself
 		}
 		members[i].done, members[i].err = true, r.verdict(&r.ask.Ops[i], results[i].Err)
 		return members[i]
 	}
 	for i, m := range members {
-		if m.done, m.err = true, err; !unknown { // a server replies to a transaction before it carries out the next
+		m.done, m.err = true, err
+		if err == nil { // the Zxid of the reply is the transaction's: a server replies before it carries out the next
 			m.entered = Entered{Path: results[i].Path, Stat: Stat{Czxid: r.reply.Zxid, EphemeralOwner: c.SessionID()}}
 		}
 	}
 	for i, m := range listed {
-		if m.entered.Err = ErrNoReply; told {
+		m.entered.Err = ErrNoReply
+		if told {
 			m.entered.Names, m.entered.Err = listings.reply.Results[i].Names, listings.verdict(&listings.ask.Ops[i], listings.reply.Results[i].Err)
 		}
 	}

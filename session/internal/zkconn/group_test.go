@@ -1,4 +1,5 @@
 // Creates and deletes of one time: what becomes one transaction, and what that gives each of them.
+// Helpers: crowded and meanwhile below, helper_test.go.
 
 package zkconn_test
 
@@ -33,8 +34,8 @@ type crowd struct {
 	errs  map[string]error
 }
 
-// crowded has the paths created below their parents, which are known, or deleted if that is their
-// name.
+// crowded has all the paths deleted, if their name ends so, or else created; their parents are made
+// known before. All of it happens while four deletes are under way.
 func crowded(b *bench, v *visit, paths ...string) *crowd {
 	c := &crowd{made: map[string]zkconn.Entered{}, errs: map[string]error{}}
 	do := func(p string) (zkconn.Entered, error) {
@@ -152,7 +153,7 @@ func TestWhatComesWhileFourAreUnderWayIsOneTransaction(t *testing.T) {
 	})
 }
 
-// One transaction never creates two contenders in one line: they would have the same token.
+// One transaction never creates two contenders of one queue: they would have the same token.
 func TestOneTransactionCreatesOneBelowAParent(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
@@ -182,14 +183,14 @@ func TestOneTransactionCreatesOneBelowAParent(t *testing.T) {
 // another's; the others are sent once more without it.
 func TestOneThatIsRefusedCostsTheOthersOneTransaction(t *testing.T) {
 	type refusal struct {
-		refused []string
-		all     jute.Code
-		asks    []jute.Op
+		refused []string  // the deletes that fail a transaction, with NoNode; else...
+		all     jute.Code // ...the answer to every transaction
+		asks    []jute.Op // what eight deletes come to
 	}
 	each(t, map[string]refusal{
 		"a delete":   {refused: []string{"/d/1-delete"}, asks: []jute.Op{jute.OpMulti, jute.OpMulti}},
 		"two":        {refused: []string{"/d/0-delete", "/d/1-delete"}, asks: append([]jute.Op{jute.OpMulti, jute.OpMulti}, slices.Repeat([]jute.Op{jute.OpDelete}, 6)...)},
-		"throttled":  {all: -127, asks: []jute.Op{jute.OpMulti}},
+		"throttled":  {all: jute.ThrottledOp, asks: []jute.Op{jute.OpMulti}},
 		"as a whole": {all: jute.NoAuth, asks: append([]jute.Op{jute.OpMulti}, slices.Repeat([]jute.Op{jute.OpDelete}, 8)...)},
 	}, func(b *bench, row refusal) {
 		v := b.connected()
@@ -223,7 +224,7 @@ func TestOneThatIsRefusedCostsTheOthersOneTransaction(t *testing.T) {
 				switch {
 				case slices.Contains(row.refused, p):
 					require.ErrorIs(b, err, zkconn.ErrNoNode)
-				case row.all == -127:
+				case row.all == jute.ThrottledOp:
 					require.ErrorIs(b, err, zkconn.ErrThrottled)
 				default:
 					require.NoError(b, err)
@@ -357,8 +358,7 @@ func TestWhatMayBeTooLargeIsByItself(t *testing.T) {
 		v := b.connected()
 		require.NoError(b, b.Sync("/")) // it is near
 		enter := func() {
-			_, err := b.Enter(e)
-			require.NoError(b, err)
+			require.NoError(b, errOf(b.Enter(e)))
 		}
 		enter() // its parent is known
 		asked := meanwhile(b, v, append(deletes(b, 8), enter)...)
@@ -443,9 +443,9 @@ func (l panics) Handle(context.Context, slog.Record) error {
 func (l panics) WithAttrs([]slog.Attr) slog.Handler { return l }
 func (l panics) WithGroup(string) slog.Handler      { return l }
 
-// If who sends a transaction panics, it may have been carried out: the others do not hear that they
-// may ask again.
-func TestIfTheSenderPanicsNobodyKnows(t *testing.T) {
+// If the goroutine that sends a transaction panics, that may have been carried out: the others do
+// not hear that they may ask again.
+func TestIfTheSenderPanicsTheOutcomeIsUnknown(t *testing.T) {
 	var wrong atomic.Bool
 	inBubble(t, func(b *bench) {
 		v := b.connected()
@@ -484,8 +484,7 @@ func TestWhatIsCreatedFirstBelowAParentIsByItself(t *testing.T) {
 		var running sync.WaitGroup
 		for i := range 20 {
 			running.Go(func() {
-				_, err := b.Enter(zkconn.Entry{Path: fmt.Sprintf("/new%d/n", i), Flags: jute.FlagEphemeralSequential, ACL: world})
-				require.NoError(b, err)
+				require.NoError(b, errOf(b.Enter(zkconn.Entry{Path: fmt.Sprintf("/new%d/n", i), Flags: jute.FlagEphemeralSequential, ACL: world})))
 			})
 		}
 		synctest.Wait()
@@ -508,8 +507,7 @@ func TestRealServersTellTheCzxidOfATransaction(t *testing.T) {
 		r := open(t, zkconn.Config{Servers: servers[s : s+1]})
 		next[zkconn.Up](r)
 		for i := range 40 {
-			_, err := r.Create(fmt.Sprintf("/p%d-%d", s, i), nil, jute.FlagPersistent, 0, world)
-			require.NoError(t, err)
+			require.NoError(t, errOf(r.Create(fmt.Sprintf("/p%d-%d", s, i), nil, jute.FlagPersistent, 0, world)))
 		}
 		running.Go(func() {
 			for range 10 {

@@ -23,7 +23,6 @@ type handshake struct {
 // mostQuoted is how many bytes are quoted of an answer that no ZooKeeper server gives.
 const mostQuoted = 40
 
-// requestSession sends a connect request and reads the reply.
 func (h *handshake) requestSession(ask *jute.ConnectRequest, limit time.Duration) error {
 	defer h.socket.link.within(limit).Stop()
 	if err := h.socket.link.write(encode(ask)); err != nil {
@@ -128,7 +127,6 @@ func (h *handshake) identify() error {
 	return nil
 }
 
-// present presents a credential.
 func (h *handshake) present(cred Credential) error {
 	ask := jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: cred.Scheme, Data: cred.Secret}
 	err := h.exchange(encode(&ask), jute.XidAuth)

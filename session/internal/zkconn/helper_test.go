@@ -35,11 +35,11 @@ type fake struct {
 
 	// The script; set before a client dials, or with the lock held.
 	mu      sync.Mutex
-	refuse  func(addr string) error                                   // of a dial
-	hangsUp func(v *visit) bool                                       // on a connect request
-	welcome func(jute.ConnectRequest) (jute.ConnectResponse, bool)    // false: no answer
-	answer  func(*visit, jute.Request) (answer jute.Reply, send bool) // false: none; the script may have answered itself
-	raw     []byte                                                    // in place of the welcome
+	refuse  func(addr string) error                                   // the error of a dial
+	hangsUp func(v *visit) bool                                       // true: at a connect request
+	raw     []byte                                                    // the answer to that, in place of welcome
+	welcome func(jute.ConnectRequest) (jute.ConnectResponse, bool)    // the answer to that; false: none
+	answer  func(*visit, jute.Request) (answer jute.Reply, send bool) // to a request; false: none, or the script has sent it
 
 	dials  []dialled
 	visits []*visit
@@ -60,8 +60,8 @@ type visit struct {
 
 	mu       sync.Mutex
 	requests []jute.Request
-	halt     chan struct{}
-	zxid     int64
+	halt     chan struct{} // see stopReading
+	zxid     int64         // of the last reply
 }
 
 func (f *fake) dial(ctx context.Context, _, addr string) (net.Conn, error) {
@@ -87,7 +87,7 @@ func (f *fake) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 }
 
 // errSilent as a refusal lets the dial hang until its context ends.
-var errSilent = errors.New("nobody answers")
+var errSilent = errors.New("no answer")
 
 func (v *visit) serve() {
 	defer v.conn.Close()
@@ -194,7 +194,8 @@ func failure(code jute.Code) jute.Reply { return jute.Reply{Err: code} }
 // reply sends an answer, with the next zxid if it is one that has a zxid.
 func (v *visit) reply(q jute.Request, answer jute.Reply) {
 	v.mu.Lock()
-	if answer.Xid = q.Xid; q.Xid > 0 {
+	answer.Xid = q.Xid
+	if q.Xid > 0 {
 		v.zxid++
 		answer.Zxid = v.zxid
 	}
@@ -316,7 +317,8 @@ func welcomesAfter(d time.Duration) func(jute.ConnectRequest) (jute.ConnectRespo
 	}
 }
 
-// drops has the server at an address, or any if that is "", accept sessions and lose them at once.
+// drops has the server at an address, or every one if that is "", accept sessions and drop the
+// connections at once.
 func (f *fake) drops(addr string) {
 	f.welcome = func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {
 		f.mu.Lock()
@@ -492,7 +494,8 @@ func (b *bench) afterwards(resp jute.ConnectResponse) {
 	})
 }
 
-// frame builds a frame of the given length from a reply's header and some numbers behind it.
+// frame builds a frame that claims the given length: the header of a reply (xid, zxid 1, no error),
+// and behind it numbers of 32 bits.
 func frame(length, xid int32, rest ...uint32) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(length))
 	b = binary.BigEndian.AppendUint32(b, uint32(xid))
@@ -506,7 +509,13 @@ func frame(length, xid int32, rest ...uint32) []byte {
 
 var world = []jute.ACL{{Perms: jute.PermAll, Scheme: "world", ID: "anyone"}}
 
-// every is each request once; it returns the error.
+// errOf is the error that a call returns behind its results.
+func errOf(results ...any) error {
+	err, _ := results[len(results)-1].(error)
+	return err
+}
+
+// every has each request, as a function that makes it and returns its error.
 func every(c *zkconn.Conn) map[jute.Op]func() error {
 	create := func(mode int32) func() error {
 		return func() error {

@@ -1,5 +1,5 @@
 // Writes of a lost connection that a server may still have: it is not asked for the session before
-// it has answered in another one.
+// it has answered in another one. Helpers: leave and since below, helper_test.go.
 
 package zkconn_test
 
@@ -19,16 +19,16 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// asked is a connection, as a server sees it: for which session, and what then.
+// asked is a connection, as a server sees it.
 type asked struct {
-	session int64
+	session int64 // that was asked for; 0: a new one
 	ops     []jute.Op
 }
 
 var (
-	resumed = asked{session: 7}
-	settled = asked{ops: []jute.Op{jute.OpSync, jute.OpCloseSession}}
-	waiting = asked{ops: []jute.Op{jute.OpSync}}
+	resumed = asked{session: 7}                                       // for the session of the Conn
+	settled = asked{ops: []jute.Op{jute.OpSync, jute.OpCloseSession}} // for its late writes
+	waiting = asked{ops: []jute.Op{jute.OpSync}}                      // that is not answered yet
 )
 
 // since are the connections to an address, or to all if that is "", from the nth of all on.
@@ -68,8 +68,8 @@ func (b *bench) reaches(addrs ...string) {
 	})
 }
 
-// leave lets the connection be lost while a request is not answered, and its server be the only one
-// that can be reached. It answers nothing yet.
+// leave lets the first connection, visit 0, be lost while a request is not answered. Its server is
+// the only one that can be reached, and answers nothing yet: visit 1 waits for that.
 func (b *bench) leave(request func(*zkconn.Conn)) (server string) {
 	left := b.connected()
 	b.answers(answersNothing)
@@ -77,7 +77,7 @@ func (b *bench) leave(request func(*zkconn.Conn)) (server string) {
 	go request(b.Conn) // ends with the connection
 	synctest.Wait()
 	left.hangUp()
-	time.Sleep(timeout/6 - time.Millisecond) // at a sixth, who asks gives that server up
+	time.Sleep(timeout/6 - time.Millisecond) // after a sixth the attempt is given up
 	return left.addr
 }
 
@@ -88,14 +88,14 @@ func TestAServerThatMayHaveWritesIsAskedForThemFirst(t *testing.T) {
 		server := b.leave(creates)
 		require.Equal(b, []asked{waiting}, b.since(1, ""), "not for the session, as long as it does not answer")
 		b.answers(nil)
-		b.visit(1).hangUp()
+		b.visit(1).hangUp() // on the question that it has not answered
 		time.Sleep(time.Second)
 		require.Equal(b, []asked{settled, resumed}, b.since(2, ""))
 		require.Equal(b, server, last[zkconn.Up](b.sink).Server)
 		require.EqualValues(b, 7, b.SessionID())
 		require.Zero(b, b.LastZxid(), "what is said in the other session does not count")
 
-		b.visit(3).hangUp()
+		b.visit(3).hangUp() // on the session
 		time.Sleep(time.Second)
 		require.Equal(b, []asked{resumed}, b.since(4, ""), "once is enough")
 	}, threeServers)
@@ -111,7 +111,7 @@ func TestOthersAreAskedWhileAServerMayHaveWrites(t *testing.T) {
 		require.Equal(b, []asked{settled}, b.since(1, server), "the sync got no answer, and that session is closed")
 
 		b.reaches(server)
-		b.visit(2).hangUp()
+		b.visit(2).hangUp() // the other server, on the session
 		time.Sleep(time.Second)
 		require.Equal(b, []asked{settled, settled, resumed}, b.since(1, server), "however long ago that is")
 	}, threeServers)
@@ -121,7 +121,7 @@ var threeNames = []string{"a:1", "b:2181", "[::1]:2181"}
 
 func TestOnlyWritesWithoutAnAnswerAreAskedFor(t *testing.T) {
 	t.Parallel()
-	gaveUp := func(c *zkconn.Conn) { _ = c.Delete("/undecided", -1) }
+	gaveUp := func(c *zkconn.Conn) { _ = c.Delete("/undecided", -1) } // it is answered with a code that leaves the outcome open
 	none := func(*fake, *zkconn.Config) {}
 	for name, row := range map[string]struct {
 		request func(*zkconn.Conn)

@@ -20,7 +20,7 @@ import (
 // link reads and writes the frames of one network connection.
 type link struct {
 	raw     net.Conn
-	bare    net.Conn // below TLS
+	bare    net.Conn // raw, or what is below its TLS
 	log     *slog.Logger
 	in      *bufio.Reader // of the goroutine that reads
 	largest int           // frame that is read
@@ -31,7 +31,7 @@ type link struct {
 	// It is for each read, not for each frame: a large reply may take long on a slow network.
 	patience time.Duration
 	expired  atomic.Bool  // it was closed at a limit
-	left     notify.Latch // soon after it was closed: what has not returned is left alone
+	left     notify.Latch // closes soon after the connection: a call that has not returned is left alone
 }
 
 func newLink(raw net.Conn, largest int, log *slog.Logger) *link {
@@ -49,13 +49,13 @@ func newLink(raw net.Conn, largest int, log *slog.Logger) *link {
 // method is Read or Write of a connection, with the state of the call under way. If the connection
 // may be the application's, each call has a goroutine of its own.
 type method struct {
-	doing    string
-	bound    func(time.Time) error
-	limit    *time.Timer // in place of a deadline, if it may be the application's
-	run      func()
-	returned chan struct{}
+	doing    string                // "read" or "write"
+	bound    func(time.Time) error // sets its deadline
+	limit    *time.Timer           // in place of a deadline, if the connection may be the application's; else nil
+	run      func()                // makes the call with p, and sets n and err
+	returned chan struct{}         // full when run has returned
 
-	turn chan struct{} // one call at a time
+	turn chan struct{} // full while there is a call: one at a time
 	p    []byte
 	n    int
 	err  error
@@ -78,7 +78,6 @@ func (l *link) method(doing string, f func([]byte) (int, error), bound func(time
 // Read is what the buffer reads from.
 func (l *link) Read(p []byte) (int, error) { return l.call(l.reading, p) }
 
-// write writes frames.
 func (l *link) write(frames []byte) error {
 	_, err := l.call(l.writing, frames)
 	return err
@@ -162,7 +161,6 @@ func (l *link) close(linger int) {
 	}, func(any) {})
 }
 
-// peekLength returns the length of the next frame.
 func (l *link) peekLength() (int, error) {
 	head, err := l.in.Peek(4)
 	if err != nil {
@@ -274,7 +272,6 @@ func apart[T any](log *slog.Logger, doing string, left *notify.Latch, f func() (
 	return none, leave(log, doing)
 }
 
-// leave leaves a goroutine alone.
 func leave(log *slog.Logger, doing string) error {
 	log.Warn("a function of the application's does not return: its goroutine is left alone", "while", doing)
 	return errNotReturned

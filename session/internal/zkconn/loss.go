@@ -15,9 +15,9 @@ const (
 	stallShare  = 4  // a server that has not answered a request for T/4 is left, if something is at stake;
 	hasteShare  = 8  // after T/8, …
 	marginShare = 6  // … if less than T/6 would remain then to find another one
-	checkShare  = 32 // how often that is checked while the server can't be left
+	checkShare  = 32 // that is checked again each T/32 while the server can't be left
 	promptShare = 48 // a reply that took longer may have been a large one, or the server may have halted
-	grainShare  = 64 // of replies that follow each other so closely, one is reported as Heard
+	grainShare  = 64 // of the replies within T/64, one is reported as Heard
 )
 
 // lose gives the connection up, once. Frames that it still receives are ignored, so that no event
@@ -129,7 +129,6 @@ func (w *socket) took(d time.Duration) {
 	w.slowest = d
 }
 
-// checkStall leaves the server if it must.
 func (w *socket) checkStall() {
 	if err := w.stalled(); err != nil {
 		w.lose(err)
@@ -161,7 +160,7 @@ func (w *socket) shouldLeave(left time.Duration, some bool) bool {
 	}
 	now := time.Now()
 	due := w.due(now, left)
-	if some && !now.Before(due) && !c.over() && slices.ContainsFunc(c.servers, func(s *server) bool { return c.another(s, w.at, now) }) {
+	if some && !now.Before(due) && !c.over() && slices.ContainsFunc(c.servers, func(s *server) bool { return c.hasGood(s, w.at, now) }) {
 		return true
 	}
 	w.check.Reset(max(due.Sub(now), c.session.timeout/checkShare))

@@ -1,4 +1,5 @@
 // Servers that hang up on the session since they have lost what it has seen, or only seem to.
+// Helpers: fates below, helper_test.go.
 
 package zkconn_test
 
@@ -33,7 +34,7 @@ const seen = 100 // the latest transaction that the Conn has seen
 // intact is a server that has what the Conn has seen.
 var intact = fate{last: seen}
 
-// fates sets how the servers are: all of them, or one each.
+// fates sets how the servers are: all of them, or each of [threeServers].
 func (b *bench) fates(all ...fate) {
 	of := func(addr string) fate {
 		return all[strings.IndexByte("ab[", addr[0])%len(all)]
@@ -102,7 +103,7 @@ func TestHistoryIsGoneWhereScoutsOfMoreThanHalfSaySo(t *testing.T) {
 		"two are emptied, the third is down":             {[]fate{emptied, emptied, down}, true},
 		"two are emptied, the third has no quorum":       {[]fate{emptied, away, emptied}, true},
 		"two are emptied, the third is silent":           {[]fate{silent, emptied, emptied}, true},
-		"nobody has a quorum":                            {[]fate{away}, false},
+		"none has a quorum":                              {[]fate{away}, false},
 		"all lag":                                        {[]fate{lagging}, false},
 		"two are emptied, the third lags":                {[]fate{emptied, emptied, lagging}, false},
 		"one is emptied, the others have no quorum":      {[]fate{emptied, away, away}, false},

@@ -69,8 +69,8 @@ func Size(ask jute.Request) int {
 // operation adds SizeOf(op)-SizeOf().
 func SizeOf(ops ...jute.Request) int { return Size(jute.Request{Op: jute.OpMulti, Ops: ops}) }
 
-// The requests block until the answer comes or the connection goes, and report one of the errors of
-// this package.
+// The requests that follow block until the answer comes or the connection goes, and report one of
+// the errors of this package.
 
 // Get reads a znode's data and, with watch, arms a watch that fires at NodeDataChanged or
 // NodeDeleted. A missing znode arms nothing.
@@ -100,8 +100,8 @@ func (c *Conn) Children(path string, watch bool) ([]string, Stat, error) {
 	return reply.Names, fromWire(&reply.Stat), err
 }
 
-// Ephemerals are the paths of the session's own ephemeral znodes that begin with prefix. No ACL is
-// looked at. Servers before 3.6 do not know this request.
+// Ephemerals are the paths of the session's own ephemeral znodes that begin with prefix, whatever
+// their ACLs. Servers before 3.6 do not know this request.
 func (c *Conn) Ephemerals(prefix string) ([]string, error) {
 	reply, err := c.one(reading(jute.OpGetEphemerals, prefix, false))
 	return reply.Names, err

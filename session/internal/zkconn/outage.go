@@ -49,7 +49,8 @@ func (c *core) warnDown(at *target, cause error) {
 	if at.next != 0 && hungUp(cause) {
 		cause = fmt.Errorf("it hangs up: its next transaction is 0x%x, and the session has seen 0x%x", at.next, c.session.zxid)
 	}
-	if c.outage.trouble = cause; errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) { // of a limit; the caller has contexts too
+	c.outage.trouble = cause
+	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) { // of a limit; the caller has contexts too
 		c.outage.trouble = errors.New(cause.Error())
 	}
 	for _, s := range c.servers {

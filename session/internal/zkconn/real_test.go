@@ -1,4 +1,4 @@
-// A Conn on real servers, straight and through a proxy.
+// A Conn on real servers, straight and through a proxy. Helpers: helper_test.go.
 
 package zkconn_test
 
@@ -65,19 +65,16 @@ func TestRealServerTakesTheLargestPacket(t *testing.T) {
 	const limit = 1<<20 - 1
 	op := jute.Request{Op: jute.OpCreate, Path: "/a", ACL: world}
 	op.Data = bytes.Repeat([]byte{'x'}, limit-zkconn.Size(op))
-	_, err := r.Create(op.Path, op.Data, jute.FlagPersistent, 0, world)
-	require.NoError(t, err)
+	require.NoError(t, errOf(r.Create(op.Path, op.Data, jute.FlagPersistent, 0, world)))
 	back, _, err := r.Get(op.Path, false)
 	require.NoError(t, err)
 	require.Equal(t, op.Data, back)
 
 	multi := []jute.Request{{Op: jute.OpDelete, Path: op.Path, Version: -1}, {Op: jute.OpSetData, Path: "/"}}
 	multi[1].Data = op.Data[:limit-zkconn.SizeOf(multi...)]
-	_, err = r.Multi(multi)
-	require.NoError(t, err)
+	require.NoError(t, errOf(r.Multi(multi)))
 
-	_, err = r.Create(op.Path, append(op.Data, 'x'), jute.FlagPersistent, 0, world)
-	require.ErrorIs(t, err, zkconn.ErrNoReply, "one byte more, and the server drops the connection")
+	require.ErrorIs(t, errOf(r.Create(op.Path, append(op.Data, 'x'), jute.FlagPersistent, 0, world)), zkconn.ErrNoReply, "one byte more, and the server drops the connection")
 	next[zkconn.Down](r)
 	next[zkconn.Up](r)
 	require.NoError(t, r.Close(within(t, patience)))
@@ -107,8 +104,7 @@ func expiry(t *testing.T, direct string, proxy *ensemble.Proxy) {
 	other := open(t, zkconn.Config{Servers: []string{direct}})
 	next[zkconn.Up](r)
 	next[zkconn.Up](other)
-	_, err := r.Create("/mine", nil, jute.FlagEphemeral, 0, world)
-	require.NoError(t, err)
+	require.NoError(t, errOf(r.Create("/mine", nil, jute.FlagEphemeral, 0, world)))
 	require.NoError(t, other.Sync("/mine"))
 	_, exists, err := other.Exists("/mine", true)
 	require.NoError(t, err)
@@ -124,22 +120,17 @@ func unseenChange(t *testing.T, direct string, proxy *ensemble.Proxy) {
 	r, other := open(t, zkconn.Config{Servers: []string{proxy.Addr()}}), open(t, zkconn.Config{Servers: []string{direct}})
 	next[zkconn.Up](r)
 	next[zkconn.Up](other)
-	_, err := other.Create("/unseen", nil, jute.FlagPersistent, 0, world)
-	require.NoError(t, err)
+	require.NoError(t, errOf(other.Create("/unseen", nil, jute.FlagPersistent, 0, world)))
 	require.NoError(t, r.Sync("/unseen"))
-	_, _, err = r.Get("/unseen", true)
-	require.NoError(t, err)
-	_, _, err = r.Children("/unseen", true)
-	require.NoError(t, err)
+	require.NoError(t, errOf(r.Get("/unseen", true)))
+	require.NoError(t, errOf(r.Children("/unseen", true)))
 	_, exists, err := r.Exists("/unseen/kid", true)
 	require.NoError(t, err)
 	require.False(t, exists)
 	proxy.Cut()
 	next[zkconn.Down](r)
-	_, err = other.Set("/unseen", nil, -1)
-	require.NoError(t, err)
-	_, err = other.Create("/unseen/kid", nil, jute.FlagPersistent, 0, world)
-	require.NoError(t, err)
+	require.NoError(t, errOf(other.Set("/unseen", nil, -1)))
+	require.NoError(t, errOf(other.Create("/unseen/kid", nil, jute.FlagPersistent, 0, world)))
 	proxy.Heal()
 	next[zkconn.Up](r)
 	require.ElementsMatch(t, []zkconn.Fired{
@@ -154,16 +145,13 @@ func credentials(t *testing.T, direct string, proxy *ensemble.Proxy) {
 	r, other := open(t, zkconn.Config{Servers: []string{proxy.Addr()}, Auth: auth}), open(t, zkconn.Config{Servers: []string{direct}})
 	next[zkconn.Up](r)
 	next[zkconn.Up](other)
-	_, err := r.Create("/private", nil, jute.FlagPersistent, 0, []jute.ACL{{Perms: jute.PermAll, Scheme: "auth"}})
-	require.NoError(t, err)
+	require.NoError(t, errOf(r.Create("/private", nil, jute.FlagPersistent, 0, []jute.ACL{{Perms: jute.PermAll, Scheme: "auth"}})))
 	require.NoError(t, other.Sync("/private"))
-	_, _, err = other.Get("/private", false)
-	require.ErrorIs(t, err, zkconn.ErrNoAuth)
+	require.ErrorIs(t, errOf(other.Get("/private", false)), zkconn.ErrNoAuth)
 	proxy.Reset()
 	next[zkconn.Down](r)
 	next[zkconn.Up](r)
-	_, _, err = r.Get("/private", false)
-	require.NoError(t, err)
+	require.NoError(t, errOf(r.Get("/private", false)))
 
 	bad := open(t, zkconn.Config{Servers: []string{direct}, Auth: []zkconn.Credential{{Scheme: "nonsense"}}})
 	require.Equal(t, zkconn.ErrAuthFailed, next[zkconn.Ended](bad).Cause)

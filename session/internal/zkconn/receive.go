@@ -17,7 +17,6 @@ func (w *socket) receive() (err error) {
 	return err
 }
 
-// receiveFrame handles the next frame.
 func (w *socket) receiveFrame() error {
 	reply, length, err := w.link.peekReply()
 	switch {
@@ -67,7 +66,6 @@ func (w *socket) fire(ev jute.Event) {
 	}
 }
 
-// receivePong handles the reply to a ping.
 func (w *socket) receivePong() (err error) {
 	w.conn.update(func() {
 		if len(w.order) > 0 {
@@ -187,7 +185,6 @@ func (w *socket) settle(r *request) (err error) {
 // proves tells whether the reply to a request comes from the leader.
 func proves(op jute.Op) bool { return op == jute.OpSync || op.Writes() }
 
-// encode makes a frame of a message.
 func encode(message interface{ Encode(to *jute.Writer) }) []byte {
 	frame := jute.NewWriter(nil)
 	frame.Begin()

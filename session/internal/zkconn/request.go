@@ -13,10 +13,10 @@ import (
 // request is one request and its outcome. It is sent once: to repeat it, make a new one.
 type request struct {
 	ask   jute.Request
-	probe bool // trust depends on its reply: it does not wait for a request that is alone
-	alone bool // no other request may be under way
-	size  int  // of its frame, without the length
-	as    []Credential
+	probe bool         // trust depends on its reply: it does not wait for a request that is alone
+	alone bool         // no other request may be under way
+	size  int          // of its frame, without the length
+	as    []Credential // for the text of a refusal
 
 	// holds tells, under mu, whether the condition for sending it holds; nil: there is none.
 	holds func() bool
@@ -154,7 +154,6 @@ func misnamed(ask *jute.Request, path string) bool {
 	return false
 }
 
-// outcome is the error of a request that was sent.
 func (r *request) outcome() error {
 	if !r.answered.Closed() {
 		if r.cutOff {

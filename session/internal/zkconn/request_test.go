@@ -1,4 +1,5 @@
-// Requests and their answers: errors, proofs, order, numbers, and who is to blame for a loss.
+// Requests and their answers: errors, proofs, order, numbers, and which request is to blame for a
+// loss. Helpers: helper_test.go.
 
 package zkconn_test
 
@@ -20,12 +21,12 @@ import (
 func TestAnswersOfEveryCode(t *testing.T) {
 	t.Parallel()
 	want := map[jute.Code]error{
-		-6: zkconn.ErrUnsupported, -125: zkconn.ErrQuotaExceeded, -127: zkconn.ErrThrottled, // which the library doesn't know
+		jute.Unimplemented: zkconn.ErrUnsupported, jute.QuotaExceeded: zkconn.ErrQuotaExceeded, jute.ThrottledOp: zkconn.ErrThrottled,
 		jute.NoNode: zkconn.ErrNoNode, jute.NodeExists: zkconn.ErrNodeExists, jute.BadVersion: zkconn.ErrBadVersion,
 		jute.NotEmpty: zkconn.ErrNotEmpty, jute.NoChildrenForEphemerals: zkconn.ErrNoChildrenForEphemerals, jute.NoAuth: zkconn.ErrNoAuth,
 		jute.InvalidACL: zkconn.ErrInvalidACL, jute.BadArguments: zkconn.ErrBadArguments, jute.AuthFailed: zkconn.ErrAuthFailed,
 	}
-	for _, code := range []jute.Code{-1, -3, -5, -100, -119, -123, -9999} {
+	for _, code := range []jute.Code{-1, -3, -5, -100, -119, -123, -9999} { // without an error value: see meanings
 		want[code] = nil
 	}
 	for code, sentinel := range want {
@@ -76,15 +77,11 @@ func TestAnswersThatLeaveTheOutcomeOpen(t *testing.T) {
 func TestWhatCannotBeSentIsRefusedAtOnce(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
-		_, err := b.Create("no slash", nil, jute.FlagPersistent, 0, nil)
-		require.ErrorIs(b, err, zkconn.ErrInvalidPath)
-		_, err = b.Create("/a", nil, 17, 0, nil)
-		require.ErrorIs(b, err, zkconn.ErrBadArguments)
+		require.ErrorIs(b, errOf(b.Create("no slash", nil, jute.FlagPersistent, 0, nil)), zkconn.ErrInvalidPath)
+		require.ErrorIs(b, errOf(b.Create("/a", nil, 17, 0, nil)), zkconn.ErrBadArguments)
 		require.ErrorIs(b, b.Delete("/a/", -1), zkconn.ErrInvalidPath)
-		_, err = b.Enter(zkconn.Entry{Path: "/a", Replace: "/a/", ACL: world})
-		require.ErrorIs(b, err, zkconn.ErrInvalidPath)
-		_, err = b.Enter(zkconn.Entry{Path: "/a", ACL: world, List: "a"})
-		require.ErrorIs(b, err, zkconn.ErrInvalidPath)
+		require.ErrorIs(b, errOf(b.Enter(zkconn.Entry{Path: "/a", Replace: "/a/", ACL: world})), zkconn.ErrInvalidPath)
+		require.ErrorIs(b, errOf(b.Enter(zkconn.Entry{Path: "/a", ACL: world, List: "a"})), zkconn.ErrInvalidPath)
 		require.Empty(b, v.ops())
 		require.NoError(b, b.Sync("/"), "and nothing is blocked by it")
 	})
@@ -118,8 +115,7 @@ func TestATransactionThatTheSessionsEndFailsProvesNothing(t *testing.T) {
 			return jute.Reply{Xid: q.Xid, Results: []jute.Result{{Op: jute.OpError, Err: jute.SessionExpired}}}, true
 		})
 		require.ErrorIs(b, b.Prove("/"), zkconn.ErrNoReply)
-		_, err := b.Multi([]jute.Request{{Op: jute.OpCheck, Path: "/", Version: -1}})
-		require.Error(b, err)
+		require.Error(b, errOf(b.Multi([]jute.Request{{Op: jute.OpCheck, Path: "/", Version: -1}})))
 		proved, _ = told[zkconn.Proved](b.sink)
 		require.Len(b, proved, 1)
 	})
@@ -166,8 +162,7 @@ func TestALostAnswerIsFoundOut(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		if next {
-			_, _, err := b.Children("/", false)
-			require.Error(b, err)
+			require.Error(b, errOf(b.Children("/", false)))
 		}
 		require.ErrorIs(b, <-created, zkconn.ErrNoReply)
 		require.Less(b, time.Since(began), 10*time.Second)
@@ -246,8 +241,7 @@ func TestALateLossIsNotTheRequests(t *testing.T) {
 			time.Sleep(100 * time.Millisecond) // so that no ping is answered meanwhile
 		}
 		b.answers(nil)
-		_, err := b.Set("/a", make([]byte, 5000), -1)
-		require.NoError(b, err)
+		require.NoError(b, errOf(b.Set("/a", make([]byte, 5000), -1)))
 	}, func(f *fake, _ *zkconn.Config) { f.answer = except(jute.OpSetData, answersNothing) })
 }
 

@@ -18,9 +18,9 @@ import (
 // that is asked for the session again, may have old writes carried out after what was done through
 // another server meanwhile. It is asked for the session only when it is known to have none.
 type lateWrites struct {
-	losses  int            // of connections with a write that was not answered
-	left    map[string]int // the last of them, by the server's name, and by its address
-	settled map[string]int // how many of them an address has nothing of any more
+	losses  int            // of connections with a write that was not answered, counted
+	left    map[string]int // the number of the last of them, by the server's name, and by its address
+	settled map[string]int // by address: of the losses up to this number it has nothing any more
 }
 
 // leaves records that the server may have writes of a connection that is lost, and returns false if
@@ -46,7 +46,8 @@ func (k *connector) owes(t *target) (losses int) {
 // owed is owes, under mu.
 func (c *core) owed(t *target) (losses int) {
 	l := &c.lateWrites
-	fixed := len(c.servers) == 1 && t.address == t.server && c.cfg.Resume.ID == 0 // a name may get other addresses
+	// A name may get other addresses, and the process before may have had other servers.
+	fixed := len(c.servers) == 1 && t.address == t.server && c.cfg.Resume.ID == 0
 	if fixed || max(l.left[t.server], l.left[t.address]) <= l.settled[t.address] {
 		return 0
 	}
@@ -117,14 +118,16 @@ func (k *connector) hangs(t *target, now time.Time) {
 	if !t.hangs.After(k.core.sound) {
 		t.hangs, t.next = now, 0
 	}
-	if k.core.session.zxid == 0 || k.core.over() || min(now.Sub(t.hangs), now.Sub(k.core.checked)) < k.core.session.timeout || !k.core.checking.TryLock() {
+	timeout := k.core.session.timeout
+	due := now.Sub(t.hangs) >= timeout && now.Sub(k.core.checked) >= timeout
+	if k.core.session.zxid == 0 || k.core.over() || !due || !k.core.checking.TryLock() { // checkForLoss unlocks
 		return
 	}
 	targets, all := []*target(nil), 0
 	for _, s := range k.core.servers {
 		all += max(s.most, 1) // a name loses the addresses of servers that are down
 		for _, t := range s.targets {
-			if t.hangs.After(k.core.sound) && now.Sub(t.hangs) >= k.core.session.timeout {
+			if t.hangs.After(k.core.sound) && now.Sub(t.hangs) >= timeout {
 				targets = append(targets, t)
 			}
 		}
@@ -135,32 +138,34 @@ func (k *connector) hangs(t *target, now time.Time) {
 }
 
 // checkForLoss scouts the first target, and the others if the transaction of the first is not above
-// what the session has seen. A sync would not do: a leader that was deposed answers it alone.
+// what the session has seen. all is how many addresses there are. A sync would not do: a leader
+// that was deposed answers it alone.
 func (k *connector) checkForLoss(targets []*target, all int) {
 	var logged error
 	defer guard(k.core.log, "check for a loss of data", &logged)
 	defer k.core.checking.Unlock()
-	below, next := []*target(nil), int64(0)
+	below, next := []*target(nil), int64(0) // where the transaction was not above, and the last of these
 	for _, t := range targets {
 		zxid, err := k.scout(t, Identity{}, &jute.Request{Xid: 1, Op: jute.OpMulti, Ops: []jute.Request{{Op: jute.OpCheck, Path: "/", Version: -1}}})
 		failed := err != nil && !errors.Is(err, jute.NoAuth) // a check that finds something wrong takes a quorum too
 		k.core.mu.Lock()
 		above := !failed && zxid > k.core.session.zxid
-		switch t.scouted = time.Now(); {
+		t.scouted = time.Now()
+		switch {
 		case above:
 			t.next = 0
 		case !failed:
 			t.next, next, below = zxid, zxid, append(below, t)
 		}
 		k.core.mu.Unlock()
-		if above || len(below) == 0 {
+		if above || len(below) == 0 { // nothing is lost, or the first target has not shown it
 			return
 		}
 	}
 	if 2*len(below) <= all || k.ctx.Err() != nil {
 		return
 	}
-	if is := k.core.identity(); is.ID != 0 { // once: if that fails, it expires
+	if is := k.core.identity(); is.ID != 0 { // the session is closed, by one try: if that fails, it expires
 		_, _ = k.scout(below[len(below)-1], is, &jute.Request{Xid: xidClose, Op: jute.OpCloseSession})
 	}
 	k.core.dataLost(k.core.lastZxid(), next)

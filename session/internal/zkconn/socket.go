@@ -45,13 +45,13 @@ type socket struct {
 	writing chan struct{}
 
 	// Under conn.mu.
-	dead      error       // why the connection was given up
-	since     time.Time   // when it came up
-	replied   bool        // a request was answered
-	order     []*request  // those without a reply, pings included, in the order of sending
-	alone     *request    // the last one that was, or is, to be alone
-	check     *time.Timer // for a stall; nil: not started
-	checking  bool
+	dead      error         // why the connection was given up; nil: it was not
+	since     time.Time     // when it came up; zero: it has not
+	replied   bool          // a request was answered
+	order     []*request    // those without a reply, pings included, in the order of sending
+	alone     *request      // the last one that was, or is, to be alone
+	check     *time.Timer   // for a stall; nil: detectStalls has not begun
+	checking  bool          // check is set
 	slowest   time.Duration // time that recent replies took, at most
 	lastHeard time.Time     // when the last request was sent whose reply was reported as Heard
 }
@@ -129,11 +129,11 @@ func (w *socket) put(rs []*request, frames []byte) error {
 func (w *socket) before(rs []*request) *request {
 	last := rs[len(rs)-1]
 	switch waits := last.alone || !last.probe; {
-	case w.alone != nil && w.alone != last && !w.alone.answered.Closed():
+	case w.alone != nil && w.alone != last && !w.alone.answered.Closed(): // another one is to be alone, or is
 		if waits {
 			return w.alone
 		}
-	case last.alone:
+	case last.alone: // it is its turn, when those under way are answered
 		w.alone = last
 		for _, r := range slices.Backward(w.order) {
 			if !r.isPing() && !r.probe {
@@ -189,7 +189,6 @@ func (w *socket) send(frame []byte) error {
 	return w.transmit(frame)
 }
 
-// written lets the next goroutine write.
 func (w *socket) written() { <-w.writing }
 
 // transmit writes to the network, with the semaphore. If that fails, the connection is lost before

@@ -1,5 +1,5 @@
 // Servers that do not answer are left, if there are better ones; and random bad weather with fixed
-// seeds.
+// seeds. Helpers: helper_test.go.
 
 package zkconn_test
 
@@ -31,7 +31,7 @@ func (b *bench) silent() (addr string, left time.Duration) {
 	resume := v.stopReading()
 	time.AfterFunc(timeout, resume)
 	begun := time.Now()
-	for range 2 { // the first one is read, and answered
+	for range 2 { // the first one is still read, and answered
 		go func() { _ = b.Sync("/") }()
 		synctest.Wait()
 	}
@@ -41,7 +41,7 @@ func (b *bench) silent() (addr string, left time.Duration) {
 	return v.addr, after[len(before)].Sub(begun)
 }
 
-// returnsTo has the Conn find all servers bad, and go to this one.
+// returnsTo has the Conn find all servers bad but this one, and go to it.
 func (b *bench) returnsTo(addr string) {
 	b.Helper()
 	for _, only := range []string{"none", addr} {
@@ -175,7 +175,7 @@ func weather(t *testing.T, seed uint64) {
 		s.misfortune()
 	}
 	workers.Wait()
-	s.judge()
+	s.compare()
 }
 
 func (s *storm) create(ctx context.Context, worker int) {
@@ -230,8 +230,8 @@ func (s *storm) misfortune() {
 	}
 }
 
-// judge compares what the callers were told with what the server received.
-func (s *storm) judge() {
+// compare compares what the callers were told with what the server received.
+func (s *storm) compare() {
 	received := map[string]int{}
 	for _, q := range s.server.Journal() {
 		if q.Op == zktest.OpCreate || q.Op == zktest.OpCreate2 {

@@ -14,7 +14,7 @@ import (
 type server struct {
 	name    string // host:port
 	targets []*target
-	most    int // of them at a time
+	most    int // of them that there were at a time
 	tried   time.Time
 	unknown time.Time // until then a name without an address counts as one that can't be resolved
 	trouble error     // what was wrong with it when it was tried last
@@ -25,17 +25,17 @@ type target struct {
 	server  string // host:port as configured
 	address string // the same, or one of the addresses of the host's name
 
-	tried    time.Time // the last attempt
-	busy     int       // attempts that are under way: one, or one more when the first waits for long
-	more     time.Time // when there may be one more
-	asked    time.Time // when the first of these sent its connect request; zero: none has
-	badUntil time.Time // it failed
-	silent   bool      // a connect request was not answered, since one was
-
-	hangs   time.Time    // since when it hangs up on the session, if that is after core.sound
-	scouted time.Time    // for a loss of data
-	next    int64        // the transaction of that scout, if it was not above what was seen
-	stuck   atomic.Int32 // attempts whose dialer did not return
+	tried    time.Time    // the last attempt
+	busy     int          // attempts that are under way: one, or one more when the first waits for long
+	more     time.Time    // when there may be one more
+	asked    time.Time    // when the first of these sent its connect request; zero: none has
+	badUntil time.Time    // until then it is tried after the others, since it has failed
+	silent   bool         // a connect request was not answered, and none since
+	stuck    atomic.Int32 // attempts whose dialer did not return
+	// For the check for a loss of data: see hangs.
+	hangs   time.Time // since when it hangs up on the session, if that is after core.sound
+	scouted time.Time // when it was last scouted
+	next    int64     // the transaction of that scout, if it was not above what was seen
 }
 
 // failedFor is for how many timeouts a target that failed is tried after the others.
@@ -43,7 +43,8 @@ const failedFor = 6
 
 // about is a log that names the target: the server, and its address if that is another.
 func (t *target) about(log *slog.Logger) *slog.Logger {
-	if log = log.With("server", t.server); t.address == t.server {
+	log = log.With("server", t.server)
+	if t.address == t.server {
 		return log
 	}
 	return log.With("address", t.address)
@@ -60,9 +61,9 @@ func (c *core) good(t *target, now time.Time) bool {
 	return !now.Before(t.badUntil) && t.busy == 0 && c.owed(t) == 0
 }
 
-// another tells whether a server has a good target beside one, or may have one since its name is
+// hasGood tells whether a server has a good target beside one, or may have one since its name is
 // not resolved yet. Under mu.
-func (c *core) another(s *server, than *target, now time.Time) bool {
+func (c *core) hasGood(s *server, than *target, now time.Time) bool {
 	return len(s.targets) == 0 && !now.Before(s.unknown) || slices.ContainsFunc(s.targets, func(t *target) bool { return t != than && c.good(t, now) })
 }
 
@@ -74,7 +75,7 @@ func (k *connector) pick() *server {
 	defer k.core.mu.Unlock()
 	now := time.Now()
 	for _, than := range []*target{k.core.lost, nil} {
-		if good := slices.DeleteFunc(slices.Clone(k.core.servers), func(s *server) bool { return !k.core.another(s, than, now) }); len(good) > 0 {
+		if good := slices.DeleteFunc(slices.Clone(k.core.servers), func(s *server) bool { return !k.core.hasGood(s, than, now) }); len(good) > 0 {
 			return good[rand.IntN(len(good))]
 		}
 	}
@@ -94,12 +95,12 @@ func (k *connector) next(s *server) (best *target) {
 	last := false // best is good, and was lost
 	for _, t := range s.targets {
 		switch good := k.core.good(t, s.tried); {
-		case good && t != k.core.lost:
-			return t // they were shuffled
-		case good:
+		case good && t != k.core.lost: // any of these will do: they were shuffled
+			return t
+		case good: // it is the second choice
 			best, last = t, true
-		case last, t.busy > 1, t.busy == 1 && s.tried.Before(t.more):
-		case best == nil || t.tried.Before(best.tried):
+		case last, t.busy > 1, t.busy == 1 && s.tried.Before(t.more): // there is a better one, or it is being tried
+		case best == nil || t.tried.Before(best.tried): // the third choice: the one that was not tried for the longest time
 			best = t
 		}
 	}
@@ -119,7 +120,8 @@ func (k *connector) resolve(ctx context.Context, s *server) error {
 	if err != nil {
 		k.core.mu.Lock()
 		defer k.core.mu.Unlock()
-		if s.unknown = time.Now().Add(failedFor * k.core.session.timeout); err == errNoAddress {
+		s.unknown = time.Now().Add(failedFor * k.core.session.timeout)
+		if err == errNoAddress {
 			s.targets = nil
 		}
 		return err

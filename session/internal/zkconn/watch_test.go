@@ -1,5 +1,5 @@
 // Watches: armed, disarmed by events, armed again on the next connection, removed. Several reads in
-// one trip.
+// one trip, and a contender's create with its listing. Helpers: helper_test.go.
 
 package zkconn_test
 
@@ -26,22 +26,17 @@ func (b *bench) armAll() {
 		}
 		return success(q), true
 	})
-	_, _, err := b.Get("/data", true)
-	require.NoError(b, err)
+	require.NoError(b, errOf(b.Get("/data", true)))
 	_, exists, err := b.Exists("/there", true)
 	require.NoError(b, err)
 	require.True(b, exists)
 	_, exists, err = b.Exists("/absent", true)
 	require.NoError(b, err)
 	require.False(b, exists)
-	_, _, err = b.Children("/kids", true)
-	require.NoError(b, err)
-	_, _, err = b.Get("/absent", true)
-	require.ErrorIs(b, err, zkconn.ErrNoNode)
-	_, _, err = b.Children("/absent", true)
-	require.ErrorIs(b, err, zkconn.ErrNoNode)
-	_, _, err = b.Get("/unwatched", false)
-	require.NoError(b, err)
+	require.NoError(b, errOf(b.Children("/kids", true)))
+	require.ErrorIs(b, errOf(b.Get("/absent", true)), zkconn.ErrNoNode)
+	require.ErrorIs(b, errOf(b.Children("/absent", true)), zkconn.ErrNoNode)
+	require.NoError(b, errOf(b.Get("/unwatched", false)))
 }
 
 // rearmed is what the client asked to be armed again on a connection.
@@ -78,8 +73,7 @@ func TestManyWatchesAreArmedInBatches(t *testing.T) {
 		want := map[string]bool{}
 		for i := range 3000 {
 			path := fmt.Sprintf("/%0100d", i)
-			_, _, err := b.Get(path, true)
-			require.NoError(b, err)
+			require.NoError(b, errOf(b.Get(path, true)))
 			want[path] = true
 		}
 		time.Sleep(time.Minute)
@@ -279,7 +273,7 @@ func TestAMultiReadThatIsTooLargeFailsInPart(t *testing.T) {
 	})
 }
 
-var place = zkconn.Entry{Path: "/line/lock-", Flags: jute.FlagEphemeralSequential, ACL: world, List: "/line"}
+var contender = zkconn.Entry{Path: "/queue/lock-", Flags: jute.FlagEphemeralSequential, ACL: world, List: "/queue"}
 
 func TestAnEntryIsOneTrip(t *testing.T) {
 	inBubble(t, func(b *bench) {
@@ -290,14 +284,14 @@ func TestAnEntryIsOneTrip(t *testing.T) {
 		resume := v.stopReading()
 		require.NoError(b, b.Sync("/"))
 		entered := bubble.Begin(func() zkconn.Entered {
-			made, err := b.Enter(place)
+			made, err := b.Enter(contender)
 			require.NoError(b, err)
 			return made
 		})
 		bubble.Never(b, entered)
 		resume()
 		made := bubble.Now(b, entered)
-		require.Equal(b, "/line/lock-0000000005", made.Path)
+		require.Equal(b, "/queue/lock-0000000005", made.Path)
 		require.EqualValues(b, 77, made.Stat.Czxid)
 		require.EqualValues(b, 7, made.Stat.EphemeralOwner)
 		require.NoError(b, made.Err)
@@ -310,13 +304,13 @@ func TestAListingThatFailsSaysNothingAgainstTheEntry(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
 		b.answers(except(jute.OpGetChildren2, refuses(jute.NoAuth)))
-		made, err := b.Enter(place)
+		made, err := b.Enter(contender)
 		require.NoError(b, err)
-		require.Equal(b, "/line/lock-0000000005", made.Path)
+		require.Equal(b, "/queue/lock-0000000005", made.Path)
 		require.ErrorIs(b, made.Err, zkconn.ErrNoAuth)
 
 		b.answers(except(jute.OpGetChildren2, hangsUp))
-		made, err = b.Enter(place)
+		made, err = b.Enter(contender)
 		require.NoError(b, err)
 		require.EqualValues(b, 77, made.Stat.Czxid)
 		require.ErrorIs(b, made.Err, zkconn.ErrNoReply)

@@ -58,7 +58,7 @@ func TestOnlyAServerThatHangsUpBlamesARequest(t *testing.T) {
 	}
 }
 
-// numbered numbers requests that wait for none.
+// numbered gives requests their numbers; it fails if they have to wait for another one.
 func numbered(w *socket, frames []byte, rs ...*request) error {
 	before, err := w.number(rs, frames)
 	if before != nil {
@@ -193,7 +193,6 @@ func TestAPanicInTheCheckForAStallLosesTheConnection(t *testing.T) {
 	require.True(t, c.mu.TryLock())
 }
 
-// An event disarms what it is about, and no more.
 func TestAnEventDisarmsWhatItIsAbout(t *testing.T) {
 	t.Parallel()
 	data, children := Watch{Path: "/p"}, Watch{Path: "/p", Children: true}

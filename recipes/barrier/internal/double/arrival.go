@@ -40,18 +40,20 @@ func (m *Machine) arrive() {
 }
 
 func (a *arrival) onArrived(ev machine.Transacted) {
+	const counts = 2 // the operation of arrive that counts the arrivals, on in
 	switch {
 	case ev.Code == machine.Done:
-		a.check(int(ev.Results[2].Stat.Version))
-		a.arrivedKnown, a.arrived = true, ev.Results[2].Stat.Version
+		number := ev.Results[counts].Stat.Version
+		a.check(int(number))
+		a.arrivedKnown, a.arrived = true, number
 	case ev.Code == machine.Unknown:
 		a.m.state = Resolving
 		ask(a.m, machine.Read{Path: a.path()}, a.onFound)
-	case ev.Code == machine.NoNode && ev.Failed == 2:
+	case ev.Code == machine.NoNode && ev.Failed == counts: // another client deleted in
 		a.m.round.unread = true
 		a.restore(a.m.cfg.Parties, []string{departures}, a.findAgain)
-	default:
-		a.m.round.unread = a.m.round.unread || ev.Code == machine.BadVersion || ev.Failed > 0 // another client deleted parts of the round
+	default: // the round is not as it was read, or it is refused
+		a.m.round.unread = a.m.round.unread || ev.Code == machine.BadVersion || ev.Failed > 0
 		a.findAgain(ev)
 	}
 }
@@ -158,9 +160,9 @@ func (a *arrival) onVerdict(v Verdict) {
 	switch {
 	case member:
 		a.released(v.Names, me)
-	case v.Kind == Released && a.ownGone:
+	case v.Kind == Released && a.ownGone: // it was not among the parties: the next round
 		a.m.proceed()
-	case v.Kind == Released && nameOf(v.Names, a.m.cfg.ID) != "":
+	case v.Kind == Released && nameOf(v.Names, a.m.cfg.ID) != "": // a later process is
 		a.excluded(ErrReplaced)
 	case v.Kind == Released:
 		a.excluded(ErrCrowd)

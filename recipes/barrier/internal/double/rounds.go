@@ -108,14 +108,14 @@ func (f *roundFinder) onOld(ev machine.Seen) {
 		f.m.refused(ev.Err)
 	case !ev.Exists:
 		f.clean(f.old[1:])
-	case v.full(ev.Stat.Children) && other == "":
+	case v.full(ev.Stat.Children) && other == "": // this party is one too many
 		f.m.refused(ErrCrowd)
-	case ev.Stat.Children <= fixtures:
+	case ev.Stat.Children <= fixtures: // no party is left
 		ask(f.m, machine.List{Path: znode.Join(ev.Path, departures)}, f.onDepartures)
-	case other != "":
+	case other != "": // it may be inside
 		f.m.awaited = znode.Join(ev.Path, other)
 		ask(f.m, machine.Read{Path: f.m.awaited, Watch: true}, f.onOther)
-	default:
+	default: // others are leaving it
 		f.clean(f.old[1:])
 	}
 }

@@ -1,7 +1,7 @@
 package double_test
 
 // Schedules: parties come and go, die and break in any order. Then all trouble ends, and the live
-// parties go on.
+// parties go on, or leave. The parties, their users and the guarantees: world_test.go.
 
 import (
 	"fmt"
@@ -42,19 +42,23 @@ func play(c recipetest.Chance, step stepped) {
 	}
 }
 
-// chances are the things that may happen to a user, with their odds. Where one is not possible at
-// the moment, nothing happens. many: several requests may be carried out by it.
+// chances are the things that may happen to a user, with their odds, 50 in all. Where one is not
+// possible at the moment, nothing happens. many: several requests may be carried out by it.
 var chances = []struct {
 	odds   int
 	many   bool
 	happen func(s *schedule, u *user)
 }{
 	{29, false, func(s *schedule, _ *user) { s.Step() }},
+
+	// Faults of a session, and their ends.
 	{1, false, func(_ *schedule, u *user) { u.actor.Disconnect() }},
 	{2, false, func(_ *schedule, u *user) { u.actor.Reconnect() }},
 	{1, false, func(_ *schedule, u *user) { u.actor.Distrust() }},
 	{2, false, func(_ *schedule, u *user) { u.actor.Entrust() }},
 	{1, true, func(_ *schedule, u *user) { u.actor.Expire() }},
+
+	// Processes crash, die and start. Bury ends the sessions of the dead.
 	{1, true, func(_ *schedule, u *user) { u.actor.Crash() }},
 	{1, true, func(s *schedule, u *user) {
 		if len(s.users) < 4*s.parties {
@@ -67,12 +71,16 @@ var chances = []struct {
 			s.Bury()
 		}
 	}},
+
+	// Other clients break a round, and delete znodes.
 	{1, false, func(s *schedule, _ *user) {
 		if s.seldom() {
 			s.admin.Tell(breakIt{})
 		}
 	}},
 	{1, false, func(s *schedule, _ *user) { s.kickOne() }},
+
+	// The application.
 	{1, false, func(s *schedule, u *user) {
 		if !s.patient || s.seldom() {
 			u.withdraw()

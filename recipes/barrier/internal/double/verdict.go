@@ -39,12 +39,12 @@ func (a *arrival) onParties(ev machine.Listed) {
 	switch {
 	case ev.Code == machine.Refused:
 		a.m.stop(ev.Err)
-	case ev.Code != machine.Done || !slices.Contains(ev.Names, a.name):
+	case ev.Code != machine.Done || !slices.Contains(ev.Names, a.name): // the round or the own znode is gone, as an event tells
 		a.resume()
 	case !slices.Contains(ev.Names, arrivals) || !slices.Contains(ev.Names, departures):
 		a.m.state = Deciding
 		a.restore(agreed, ev.Names, func(ev machine.Transacted) { a.onVerdictWritten(ev, Verdict{Kind: Open}) })
-	case agreed != parties && allExpect(ev.Names, parties):
+	case agreed != parties && allExpect(ev.Names, parties): // the round takes over their number
 		a.writeVerdict(Verdict{Kind: Open, Parties: parties})
 	case agreed != parties:
 		a.writeVerdict(Verdict{Kind: Broken, Parties: agreed, Why: Differing})

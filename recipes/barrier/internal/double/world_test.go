@@ -1,7 +1,8 @@
 package double_test
 
-// Schedules: a world with the users of its parties, and the guarantees that hold in any order of
-// events.
+// What schedules run in: parties in a recipetest.World, each with a user, as its application; and
+// the guarantees, which are checked as users are told things (enter, allLeft, perform) and after
+// each step of the world (checkVerdicts). What happens in which order: schedule_test.go.
 
 import (
 	"errors"
@@ -24,8 +25,8 @@ const at = "/b"
 type schedule struct {
 	recipetest.Chance
 	*recipetest.World
-	users    []*user
-	admin    *recipetest.Actor
+	users    []*user                  // dead ones too
+	admin    *recipetest.Actor        // breaks rounds: see admin below
 	verdicts map[int64]double.Verdict // of the decided rounds
 	guids    int                      // how many were made
 	step     stepped
@@ -103,6 +104,7 @@ func (m watched) Step(ev machine.Event) []machine.Effect {
 	return effects
 }
 
+// party starts a process with this id.
 func (s *schedule) party(id string) *user {
 	u := &user{schedule: s, id: id, given: map[uint64]bool{}}
 	u.actor = s.Add(recipetest.Player{
@@ -110,7 +112,7 @@ func (s *schedule) party(id string) *user {
 		Machine: func() machine.Machine {
 			return watched{double.New(double.Config{Path: at, Parties: s.parties, ID: id, GUID: s.guid}), s.step}
 		},
-		Standing: u.standing, Perform: u.perform, Lapse: func(*recipetest.Actor) { u.lapse() },
+		Standing: u.standing, Perform: u.perform, Lapse: func(*recipetest.Actor) { u.depart() },
 	})
 	for _, o := range s.twins(u) {
 		o.twin, u.twin = true, true
@@ -124,6 +126,7 @@ func (s *schedule) twins(u *user) []*user {
 	return slices.DeleteFunc(slices.Clone(s.users), func(o *user) bool { return o == u || o.id != u.id || o.dead })
 }
 
+// standing are the events for a new machine, as those of package barrier's intents.
 func (u *user) standing() []machine.Event {
 	var all []machine.Event
 	for _, p := range u.passages {
@@ -138,6 +141,8 @@ func (u *user) standing() []machine.Event {
 	return all
 }
 
+// want, withdraw, depart and close are the calls of the application: Enter, a context that ends,
+// Passage.Depart and Double.Close.
 func (u *user) want() {
 	u.last++
 	c := double.Wanted{Claim: u.last, Once: true}
@@ -172,6 +177,7 @@ func (u *user) goOn() {
 	}
 }
 
+// kill is kill -9.
 func (u *user) kill() {
 	if !u.dead {
 		u.actor.Kill()
@@ -179,23 +185,20 @@ func (u *user) kill() {
 	}
 }
 
-// close closes the party.
 func (u *user) close() {
 	u.depart()
 	u.claims, u.passages, u.closed = nil, nil, true
 	u.actor.Tell(machine.Closing{})
 }
 
-// lapse ends every possession of the process.
-func (u *user) lapse() { u.depart() }
-
+// perform receives what the machine tells the application.
 func (u *user) perform(a *recipetest.Actor, e machine.Effect) {
 	switch e := e.(type) {
 	case double.Enter:
 		u.enter(e)
 	case double.Lost:
 		if !u.schedule.kicks {
-			u.schedule.fail("%s: its znode was deleted, and nobody deletes any by hand", u.id)
+			u.schedule.fail("%s: its znode was deleted, and no client deletes any by hand", u.id)
 		}
 		u.depart()
 	case double.Left:
@@ -307,6 +310,7 @@ func (s *schedule) partiesIn(round string) []string {
 	return slices.DeleteFunc(s.Children(round), func(name string) bool { _, ok := double.PartyID(name); return !ok })
 }
 
+// markKicked finds the passages whose znodes were deleted.
 func (s *schedule) markKicked() {
 	if !s.kicks {
 		return
@@ -318,7 +322,8 @@ func (s *schedule) markKicked() {
 	}
 }
 
-// admin breaks the newest round when it is told to, in one try.
+// admin breaks the newest round when it is told to (breakIt), in one try: it lists the rounds,
+// reads the newest and writes the verdict, as Double.Break does.
 type admin struct {
 	epoch uint64
 	ask   uint64

@@ -19,7 +19,10 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-const path = "/rounds/batch"
+const (
+	path     = "/rounds/batch"    // of the double barrier
+	gatePath = "/gates/migration" // of the other one
+)
 
 // inBubble runs a test in virtual time, beside others.
 func inBubble(t *testing.T, f func(w *bubble.World), opts ...zktest.Option) {
@@ -36,6 +39,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// newDouble makes a party of the double barrier.
 func newDouble(w *bubble.World, h *bubble.Host, parties int, opts ...barrier.Option) *barrier.Double {
 	w.Helper()
 	return must(barrier.NewDouble(h.Session, path, parties, opts...))
@@ -58,6 +62,7 @@ func newTeam(w *bubble.World, parties int) *team {
 	return t
 }
 
+// enter has all parties enter a round.
 func (t *team) enter(tb testing.TB) []*barrier.Passage {
 	tb.Helper()
 	return gather(tb, t.doubles...)
@@ -79,8 +84,8 @@ func gather(t testing.TB, doubles ...*barrier.Double) []*barrier.Passage {
 	return passages
 }
 
-// enter has a party call Enter, and returns the error.
-func enter(w *bubble.World, d *barrier.Double) <-chan error {
+// beginEnter has a party call Enter beside the test, and delivers the error.
+func beginEnter(w *bubble.World, d *barrier.Double) <-chan error {
 	return bubble.Begin(func() error { _, err := d.Enter(w.Context()); return err })
 }
 
@@ -108,8 +113,8 @@ func rounds(w *bubble.World) []string {
 	return found
 }
 
-// standing counts the parties' znodes.
-func standing(w *bubble.World) int {
+// partyZnodes counts the parties' znodes, in all rounds.
+func partyZnodes(w *bubble.World) int {
 	n := 0
 	for line := range strings.Lines(w.Server.Dump()) {
 		name, _, _ := strings.Cut(line, " ")
@@ -120,6 +125,7 @@ func standing(w *bubble.World) int {
 	return n
 }
 
+// cost counts the requests since the journal was cleared, and the watch events that they caused.
 func cost(w *bubble.World) (requests, events float64) {
 	for _, r := range w.Server.Journal() {
 		if r.Op == zktest.OpPing || r.Op == zktest.OpSync { // of the session, not of the barrier
@@ -131,14 +137,14 @@ func cost(w *bubble.World) (requests, events float64) {
 	return requests, events
 }
 
+// newGate makes a handle of the barrier at gatePath.
 func newGate(w *bubble.World, h *bubble.Host, opts ...barrier.Option) *barrier.Barrier {
 	w.Helper()
 	return must(barrier.New(h.Session, gatePath, opts...))
 }
 
-// wait has a process wait until the barrier is lowered.
-func wait(w *bubble.World, b *barrier.Barrier) <-chan error {
+// beginWait has a process wait beside the test until the barrier is lowered, and delivers the
+// error.
+func beginWait(w *bubble.World, b *barrier.Barrier) <-chan error {
 	return bubble.Begin(func() error { return b.Wait(w.Context()) })
 }
-
-const gatePath = "/gates/migration"

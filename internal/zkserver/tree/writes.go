@@ -13,7 +13,7 @@ func (p *Plan) setData(q *jute.Request) (Change, jute.Code) {
 		return Change{}, code
 	}
 	n.version++
-	p.note(q.Path, n)
+	p.put(q.Path, n)
 	return Change{Kind: SetData, Path: q.Path, Data: q.Data, Version: n.version}, jute.OK
 }
 
@@ -41,6 +41,7 @@ func (p *Plan) versioned(q *jute.Request, perm int32) (record, jute.Code) {
 	return n, jute.OK
 }
 
+// setACL keeps nothing for later parts: a client's multi has no setACL, and Load plans as super.
 func (p *Plan) setACL(q *jute.Request) (Change, jute.Code) {
 	if !Valid(q.Path) {
 		return Change{}, jute.BadArguments
@@ -58,9 +59,9 @@ func (p *Plan) setACL(q *jute.Request) (Change, jute.Code) {
 	return Change{Kind: SetACL, Path: q.Path, ACL: acl, Version: n.aversion + 1}, jute.OK
 }
 
-// fix is the ACL to be stored, if the node that it depends on is there.
+// fix is the ACL to be stored, if n is there: the node that the ACL is of, or a new one's parent.
 func (p *Plan) fix(acl []jute.ACL, n record) ([]jute.ACL, jute.Code) {
-	fixed, size, code := Fix(acl, p.who.Who.IDs(), p.room(), p.who.IPv6)
+	fixed, size, code := Fix(acl, p.caller.Who.IDs(), p.room(), p.caller.IPv6)
 	p.acls += size
 	if code == jute.OK && !n.exists {
 		code = jute.NoNode
@@ -70,10 +71,10 @@ func (p *Plan) fix(acl []jute.ACL, n record) ([]jute.ACL, jute.Code) {
 
 // room is what is left of Caller.MaxACL.
 func (p *Plan) room() int {
-	if p.who.MaxACL == 0 {
+	if p.caller.MaxACL == 0 {
 		return math.MaxInt
 	}
-	return p.who.MaxACL - p.acls
+	return p.caller.MaxACL - p.acls
 }
 
 func (p *Plan) delete(q *jute.Request) (Change, jute.Code) {
@@ -114,6 +115,7 @@ func (p *Plan) reap(q *jute.Request) (Change, jute.Code) {
 	return p.deletion(q.Path, parentPath, parent), jute.OK
 }
 
+// deletable checks what delete and reap have in common, and finds the parent.
 func (p *Plan) deletable(path string) (parentPath string, parent record, code jute.Code) {
 	slash := strings.LastIndexByte(path, '/')
 	if slash < 0 || strings.IndexByte(path, 0) >= 0 || Special(path) {
@@ -128,8 +130,8 @@ func (p *Plan) deletable(path string) (parentPath string, parent record, code ju
 
 func (p *Plan) deletion(path, parentPath string, parent record) Change {
 	parent.children--
-	p.note(parentPath, parent)
-	p.note(path, record{})
+	p.put(parentPath, parent)
+	p.put(path, record{})
 	return Change{Kind: Delete, Path: path}
 }
 
