@@ -1,6 +1,7 @@
 package recipe_test
 
-// The holder that others wait for: when it is read, and the errors of waits that name it.
+// The holder that others wait for: when it is read, and the errors of waits that name it. Helpers:
+// harness_test.go.
 
 import (
 	"context"
