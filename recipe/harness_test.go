@@ -176,9 +176,8 @@ func (g *ground) contenders() []string {
 // tooMany is more panics in a row than an actor is restarted for.
 const tooMany = 12
 
-// bug lets the session's own actor panic that many times: in its epoch, and at each restart. A new
-// client is told the present state first: the last one made here panics over that, and the others
-// over their second event, which comes with a restart at the latest.
+// bug lets the session's own actor panic that many times: the last client made here panics over the
+// present state, the others over their second event, which comes with a restart at the latest.
 func (g *ground) bug(times int) {
 	g.Helper()
 	for k := range times {
