@@ -3,9 +3,7 @@
 // with types above this package are given their types by package recipe.
 package seam
 
-import (
-	"github.com/troupe-go/troupe/internal/znode"
-)
+import "github.com/troupe-go/troupe/internal/znode"
 
 // NewClient makes a client of a session, which is a *session.Session. It does not connect. on is
 // called from goroutines of the session, with one event at a time, in order; it must not block and
