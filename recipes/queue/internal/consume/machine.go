@@ -93,6 +93,7 @@ func (m *Machine) onWoke(k key) {
 		m.place.turn = waited
 	case waiting:
 		m.later.onAlarm()
+		m.place.overtake(m.later.behind > 0)
 	case avoiding:
 		clear(m.base.avoided)
 		m.base.relist = true
