@@ -92,9 +92,10 @@ func (m *Machine) refuse(t *txn, which *item, err error) {
 		if which != nil && which != i {
 			continue
 		}
-		switch i.alone = true; {
-		case which != i && len(t.items) > 1 && t.purpose == settling:
-		case len(i.failure) > 0:
+		i.alone = true
+		switch {
+		case which != i && len(t.items) > 1 && t.purpose == settling: // perhaps it was another one
+		case len(i.failure) > 0: // perhaps the text makes it too large: the next try is without
 			i.failure = []byte{}
 		default:
 			m.base.skip(i.at.Path(m.base.root), err)

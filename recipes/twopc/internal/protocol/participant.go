@@ -14,14 +14,13 @@ type participant struct {
 	root Root
 	path string // the path of the presence
 	guid string // the data of the presence
-
+	// The presence, in this epoch.
 	state    state
 	znode    *subscription
-	czxid    int64 // of the presence, while it is registered
+	czxid    int64 // while it is registered
 	mayBeOwn bool  // the last create may have been carried out
 
-	closing bool
-	stopped bool
+	closing, stopped bool
 }
 
 // role is a coordinator or a site.
@@ -114,7 +113,7 @@ func (p *participant) seen(ev machine.Seen) {
 	switch {
 	case !ev.Exists:
 		p.create()
-	case mine && guid == p.guid:
+	case mine && guid == p.guid: // created, or kept through a crash
 		if p.state != registered {
 			p.state, p.czxid = registered, ev.Stat.Czxid
 			p.role.registered()
