@@ -71,7 +71,8 @@ func (c *Consumer) Errors() <-chan error { return c.skipped }
 func (c *Consumer) report(err error) {
 	if len(c.skipped) == cap(c.skipped) {
 		select {
-		case <-c.skipped:
+		case oldest := <-c.skipped:
+			_ = oldest // makes room
 		default: // the oldest one was received meanwhile
 		}
 	}

@@ -42,8 +42,8 @@ type process struct {
 	c    *twopc.Coordinator // of the leader and the deputy
 }
 
-// faulty plays a history. rng draws its events, and dice what the applications do, which run side by
-// side.
+// faulty plays a history. rng draws its events, and dice what the applications do, which run side
+// by side.
 func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
 	m := newModel()
 	var all sync.WaitGroup

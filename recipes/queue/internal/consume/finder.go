@@ -11,10 +11,7 @@ import (
 )
 
 // At the most so many buckets are listed, and so many items read, in one trip.
-const (
-	bucketsTogether = 8
-	readTogether    = 8
-)
+const bucketsTogether, readTogether = 8, 8
 
 // tooLarge is the size of an item that is read in a trip of its own. Listings do not tell sizes:
 // the size of the item that was read last is the guess.

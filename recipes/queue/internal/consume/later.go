@@ -13,15 +13,14 @@ import (
 // later is what listings show of the items with a delay. A consumer that lists moves the due items.
 // The first in line, and the second, have a timer that goes off when the next item is due.
 type later struct {
-	base  *base
-	now   int64 // the servers' clock has passed this time
-	fresh bool  // the servers' clock was read in this step
-	due   []layout.Item
-	first map[layout.Bucket]int64 // when the first item of a sealed bucket is due, which gets no more items
-	next  int64                   // when the next item may be due; 0: never
-	// The timer, of the first two places.
-	alarm  int64 // the time for which it is set; 0: no timer
-	behind int64 // so much later it goes off: the head start of the first
+	base   *base
+	now    int64 // the servers' clock has passed this time
+	fresh  bool  // the servers' clock was read in this step
+	due    []layout.Item
+	first  map[layout.Bucket]int64 // when the first item of a sealed bucket is due, which gets no more items
+	next   int64                   // when the next item may be due; 0: never
+	alarm  int64                   // the time for which the timer is set; 0: no timer
+	behind int64                   // so much later it goes off: the head start of the first
 }
 
 // toList are the buckets in which items may be due, and the next one.

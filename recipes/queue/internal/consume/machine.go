@@ -186,7 +186,6 @@ func (m *Machine) close() {
 // proceed asks for what is missing.
 func (m *Machine) proceed() {
 	switch {
-	case m.stopped:
 	case m.base.Requests.Epoch() == 0:
 		if m.base.closing {
 			m.stop()

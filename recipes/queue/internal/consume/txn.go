@@ -29,10 +29,7 @@ type part struct {
 
 // mostItems and mostBytes bound a transaction, but for its first item. So a consumer with a large
 // prefetch holds up neither the servers nor its own other requests.
-const (
-	mostItems = 50
-	mostBytes = 256 << 10
-)
+const mostItems, mostBytes = 50, 256 << 10
 
 func (t *txn) add(op machine.Op, p part) {
 	t.ops, t.parts = append(t.ops, op), append(t.parts, p)

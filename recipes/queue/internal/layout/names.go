@@ -142,9 +142,9 @@ func parseBucket(name string, lane func(n int64) (Lane, bool)) (Bucket, bool) {
 	return b, ok && b.Name() == name
 }
 
-// SlotOf is the later lane of an item with a delay. A slot is about a second wide; for delays beyond
-// eight, between an eighth and a quarter of the delay: so a few hundred slots serve delays from a
-// second to centuries, and can be listed.
+// SlotOf is the later lane of an item with a delay. A slot is about a second wide; for delays of
+// over eight, between an eighth and a quarter of the delay: so a few hundred slots serve delays
+// from a second to centuries, and can be listed.
 func SlotOf(now, delay int64) Lane {
 	width := int64(1024)
 	for width < delay/8 {

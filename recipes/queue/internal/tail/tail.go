@@ -65,9 +65,9 @@ func (t *Tail) saw(b layout.Bucket, ok bool) {
 	}
 }
 
-// listed takes in the numbers of a listing: Tail.ends. A bucket of items is deleted only if there is
-// a higher one. So if the listing ends before a bucket that there was, the queue is another one, and
-// its buckets begin again.
+// listed takes in the numbers of a listing: Tail.ends. A bucket of items is deleted only if there
+// is a higher one. So if the listing ends before a bucket that there was, the queue is another one,
+// and its buckets begin again.
 func (n *lane) listed(ends map[layout.Lane]int) {
 	was, end := n.bucket.Number, ends[n.bucket.Lane]
 	if end <= n.sealed || end <= was && !n.missing {
