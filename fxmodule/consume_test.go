@@ -1,6 +1,7 @@
 package fxmodule_test
 
 // Consume: what becomes of items, of work that panics, and of work in hand at a stop.
+// Helpers: app_test.go.
 
 import (
 	"context"

@@ -1,6 +1,7 @@
 package fxmodule_test
 
 // A stop whose functions do not return: who is named, and what is released.
+// Helpers: app_test.go.
 
 import (
 	"context"
