@@ -150,7 +150,7 @@ func TestWithACL(t *testing.T) {
 				s := w.Host("a", session.WithAuth("digest", []byte("alice:secret"))).Session
 				require.NoError(w, made(w.Context(), s, zk.DigestACL(zk.PermAll, "alice", "secret")))
 				time.Sleep(time.Minute) // what is over is deleted
-				found, others := looked(w, s, "/x")
+				found, others := inspect(w, s, "/x")
 				require.Greater(w, found, 1)
 				require.Empty(w, others)
 			}, bubble.Brisk()...)
@@ -158,8 +158,8 @@ func TestWithACL(t *testing.T) {
 	}
 }
 
-// looked counts the znodes at a path and below it, and has those that are not alice's alone.
-func looked(t testing.TB, s *session.Session, at string) (found int, others []string) {
+// inspect counts the znodes at a path and below it, and returns those that are not alice's alone.
+func inspect(t testing.TB, s *session.Session, at string) (found int, others []string) {
 	t.Helper()
 	acl, _, err := s.ACL(t.Context(), at)
 	require.NoError(t, err)
@@ -169,7 +169,7 @@ func looked(t testing.TB, s *session.Session, at string) (found int, others []st
 	names, _, err := s.Children(t.Context(), at)
 	require.NoError(t, err)
 	for _, name := range names {
-		n, more := looked(t, s, at+"/"+name)
+		n, more := inspect(t, s, at+"/"+name)
 		found, others = found+n, append(others, more...)
 	}
 	return found + 1, others
@@ -189,7 +189,7 @@ var suite = bubble.Suite{
 		alice, mallory := as(c, "alice"), as(c, "mallory")
 		l := must(lock.New(alice, "/locks/orders", onlyOurs))
 		g := must(l.Lock(ctx))
-		_, others := looked(c, alice, "/locks")
+		_, others := inspect(c, alice, "/locks")
 		require.Empty(c, others)
 		acl, _, err := mallory.ACL(ctx, "/")
 		require.NoError(c, err)
@@ -227,7 +227,7 @@ var suite = bubble.Suite{
 		require.NoError(c, mallory.EnsurePath(ctx, "/locks/open"))
 		l := must(lock.New(alice, "/locks/open", onlyOurs))
 		g := must(l.Lock(ctx))
-		_, others := looked(c, alice, "/locks")
+		_, others := inspect(c, alice, "/locks")
 		require.Equal(c, []string{"/locks", "/locks/open"}, others)
 		require.NoError(c, mallory.Delete(ctx, g.Path(), -1), "the parent's ACL says who may delete")
 		bubble.Within(c, time.Minute, g.Done())

@@ -1,5 +1,7 @@
 package callbacks_test
 
+// Functions of recipes, of actors, and of calls. Helpers: callbacks_test.go.
+
 import (
 	"context"
 	"strings"
@@ -18,7 +20,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// codec is odd with texts that say so.
+// codec acts when it decodes "odd", or when it encodes.
 type codec struct {
 	config.Codec[string]
 	w              *world
@@ -50,7 +52,12 @@ func decode(w *world) {
 	_, err = s.Set(w.Context(), "/a", []byte("odd"), -1)
 	require.NoError(w, err)
 	time.Sleep(2 * time.Minute)
-	require.Equal(w, map[string]string{panics: "one", never: "one", exits: "odd", slow: "odd"}[w.way], cell.Load().Value)
+	require.Equal(w, map[string]string{
+		panics: "one", // as with data that can't be decoded, the last value stays
+		never:  "one",
+		exits:  "odd", // it is called again
+		slow:   "odd",
+	}[w.way], cell.Load().Value)
 	w.sound(s, g)
 	if w.way == never {
 		began := time.Now()
@@ -65,7 +72,7 @@ func decode(w *world) {
 		require.Equal(w, time.Second, time.Since(began))
 	}
 	w.closes(s, time.Second)
-	if w.way != panics { // that is an error of the state
+	if w.way != panics { // a panic is in the cell's snapshot, and not in the log
 		w.named()
 	}
 }
@@ -200,7 +207,8 @@ func inGoroutine(w *world, call func()) {
 	require.Equal(w, map[string]any{panics: "on purpose"}[w.way], reason, "a panic is the caller's")
 }
 
-// possessed is own for what possesses paths meanwhile: another session has them next.
+// possessed is inGoroutine for a call that holds paths while it calls the function: when the call
+// has ended, or its session is closed, another session holds them next.
 func possessed(w *world, call func(s *session.Session), paths ...string) {
 	s, other := w.Session(w.log.Option()), w.Session()
 	inGoroutine(w, func() { call(s) })
@@ -254,6 +262,7 @@ func encode(w *world) {
 	updated(w, true, func(s string) (string, error) { return s + "x", nil })
 }
 
+// updated has change, or the codec's Encode, act in a first update; a second one works.
 func updated(w *world, encode bool, change func(string) (string, error)) {
 	s := w.Session(w.log.Option())
 	cell, err := config.Open(w.Context(), s, "/a", codec{config.Text(), w, false, encode})
@@ -276,7 +285,7 @@ func backoff(w *world) {
 	i, err := q.Take(w.Context())
 	require.NoError(w, err)
 	inGoroutine(w, func() { _ = i.Nack(w.Context()) })
-	if w.way != slow {
+	if w.way != slow { // then it is returned already
 		require.NoError(w, i.Nack(w.Context()), "it can be returned all the same")
 	}
 	i, err = q.Take(w.Context())

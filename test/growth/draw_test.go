@@ -59,7 +59,7 @@ func points(t *testing.T, s *sweep, table string) (all []rig) {
 		r := rig{x: figure()}
 		for i, line := range s.theory {
 			switch {
-			case line == [2]float64{}:
+			case line == theory{}:
 			case cells[0] == "–":
 				cells = cells[1:]
 			default:
