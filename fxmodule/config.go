@@ -79,9 +79,7 @@ const (
 )
 
 // Default returns a Config for an ensemble, with every default filled in.
-func Default(servers ...string) Config {
-	return Config{Servers: servers}.withDefaults()
-}
+func Default(servers ...string) Config { return Config{Servers: servers}.withDefaults() }
 
 func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, Duration(10*time.Second))

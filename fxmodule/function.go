@@ -15,18 +15,16 @@ import (
 // instance, and from 2 on are the function's parameters after the first two.
 type arguments struct{ reflect.Value }
 
-// wirings are where the parts of an option with a function meet, which fx invokes apart from each
-// other. There is one in a graph, since an option may be in several. The key is the address of the
-// option's title: two options may have the same title.
-type wirings map[*string]*wiring
-
-// wiring is what the parts of one option pass on.
+// wiring is what the parts of one option with a function pass on, since fx invokes them apart from
+// each other.
 type wiring struct {
 	missing  []string   // the arguments that the graph lacks
 	resolved *arguments // all of them
 }
 
-func newWirings() wirings { return make(wirings) }
+// wirings are those of a graph: an option may be in several. The address of an option's title is
+// its key, since another option may have the same title.
+type wirings map[*string]wiring
 
 // running calls begin when the graph is built, with the named instance and with a function that
 // calls the application's fn. fx provides fn's parameters after the first two, once, before that.
@@ -38,10 +36,9 @@ func newWirings() wirings { return make(wirings) }
 //  3. keep, which depends on all arguments
 //  4. start, which calls begin
 //
-// The first three are in modules, since each has an *arguments of its own there. The last is in
-// none: fx invokes modules first, and begin's hooks have to be in the order of the application's
-// options. All four are functions of this file, which only depend on what reflect has made: fx's
-// errors say where a function is, and one that reflect has made is nowhere.
+// The first three are in modules, since each has an *arguments of its own. The last is in none: fx
+// invokes modules first, and begin's hooks have to be in the order of the application's options.
+// Reflect makes constructors alone: a function that it makes has no name in fx's errors (see made).
 func running[I, A any](kind, name string, fn any, begin func(instance I, call func(context.Context, A) error, in worker) error) fx.Option {
 	title, err := titled(kind, name)
 	if err != nil {
@@ -68,22 +65,21 @@ func running[I, A any](kind, name string, fn any, begin func(instance I, call fu
 			case in.Wirings == nil:
 				return errors.New(title + ": the graph lacks fxmodule.Module, or what that needs")
 			case in.Field == nil:
-				w := in.Wirings.of(&title)
-				w.missing = append(w.missing, described(field))
+				in.Wirings[&title] = wiring{missing: append(in.Wirings[&title].missing, described(field))}
 			}
 			return nil
 		}
 		parts = append(parts, fx.Module(title, fx.Provide(made(f, field), fx.Private), fx.Invoke(alone)))
 	}
 	check := func(all wirings) error {
-		if missing := all.of(&title).missing; missing != nil {
+		if missing := all[&title].missing; missing != nil {
 			return fmt.Errorf("%s: the graph lacks %s, or what that needs", title, strings.Join(missing, ", "))
 		}
 		return nil
 	}
-	keep := func(a *arguments, all wirings) { all.of(&title).resolved = a }
+	keep := func(a *arguments, all wirings) { all[&title] = wiring{resolved: a} }
 	start := func(in surroundings, all wirings) error {
-		a := all.of(&title).resolved
+		a := all[&title].resolved
 		instance, _ := reflect.TypeAssert[I](a.Field(1))
 		call := func(ctx context.Context, v A) error {
 			values := []reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(&v).Elem()}
@@ -99,14 +95,6 @@ func running[I, A any](kind, name string, fn any, begin func(instance I, call fu
 		return nil
 	}
 	return fx.Options(append(parts, fx.Module(title, resolve, fx.Invoke(check, keep)), fx.Invoke(start))...)
-}
-
-// of returns the wiring of the option with that title.
-func (all wirings) of(title *string) *wiring {
-	if all[title] == nil {
-		all[title] = new(wiring)
-	}
-	return all[title]
 }
 
 // fits refuses a function that can't be called with a context and a value of type a.

@@ -24,7 +24,7 @@ import (
 // and otherwise 0; troupe.session.epoch, the number of the epoch; and troupe.session.trust, for how
 // many seconds the session may still be trusted if nothing more is heard. An idle session, on which
 // nothing depends, lets that run down to 0.
-var Module = fx.Module("troupe", fx.Provide(newSystem, newBudget, newWirings), opened("", "fxmodule.Module", "fxmodule.Options"), needed(""))
+var Module = fx.Module("troupe", fx.Provide(newSystem, newBudget, func() wirings { return wirings{} }), opened("", "fxmodule.Module", "fxmodule.Options"), needed(""))
 
 // newSystem makes the application's system, which is closed after all actors in it.
 func newSystem(lc fx.Lifecycle, b *budget, in struct {

@@ -81,9 +81,8 @@ func TestTransferRefusesWhatCannotBe(t *testing.T) {
 func TestTransferTakesNoOtherLeadersLeadAway(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		gone   int // the index of a candidate
-		status int
-		order  string // of those that are left
+		gone, status int
+		order        string // of those that are left
 	}{
 		{0, statusNo, "bcd"},     // the leader
 		{1, 0, "cd"},             // one between, which was to go

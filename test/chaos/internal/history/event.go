@@ -30,9 +30,9 @@ const (
 	// Step: the present step of the worker Party in Work. A report of a standstill has the last one
 	// of each worker.
 	Step Kind = "step"
-	// Stands: Work had not moved at the end of a calm, and had the znode Thing, as Value describes
-	// it. Without Work, Value describes the worker Thing, its session and actors.
-	Stands Kind = "stands"
+	// Standstill: Work had not moved at the end of a calm, and had the znode Thing, as Value
+	// describes it. Without Work, Value describes the worker Thing, its session and actors.
+	Standstill Kind = "standstill"
 	// Failed: a call of Work ended with an error that is not documented for users. It is a
 	// violation by itself.
 	Failed Kind = "failed"
