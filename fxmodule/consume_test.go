@@ -194,8 +194,7 @@ func TestAStopFinishesTheWorkInHand(t *testing.T) {
 		return nil
 	}))
 	bubble.Within(t, time.Minute, begun)
-	stopped := make(chan error, 1)
-	go func() { stopped <- a.Stop(bubble.Minute(t)) }()
+	stopped := bubble.Begin(func() error { return a.Stop(bubble.Minute(t)) })
 	select {
 	case <-stopped:
 		require.Fail(t, "it did not wait")

@@ -145,11 +145,15 @@ func (w *world) named() {
 // held makes a lock that the session holds.
 func (w *world) held(s *session.Session, path string) *lock.Grant {
 	w.Helper()
-	l, err := lock.New(s, path)
-	require.NoError(w, err)
-	g, err := l.Lock(bubble.Minute(w))
-	require.NoError(w, err)
-	return g
+	return must(must(lock.New(s, path)).Lock(bubble.Minute(w)))
+}
+
+// must returns v. An error while a test is arranged is a panic.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // sound fails if the session has lost anything.
@@ -222,10 +226,7 @@ func consumeWithBackoff(w *world) {
 func consumed(w *world, process func(i *queue.Item) error, opts ...queue.Option) {
 	done := map[string]bool{}
 	application(w, "Consume", func(s *session.Session, n int) {
-		q, err := queue.New(s, "/x")
-		require.NoError(w, err)
-		_, err = q.Put(bubble.Minute(w), fmt.Append(nil, n))
-		require.NoError(w, err)
+		must(must(queue.New(s, "/x")).Put(bubble.Minute(w), fmt.Append(nil, n)))
 	}, false, fxmodule.Queue("x", "/x", opts...), fxmodule.Consume("x", 1, func(_ context.Context, i *queue.Item) error {
 		err := process(i)
 		done[string(i.Data())] = err == nil
@@ -239,10 +240,8 @@ func consumed(w *world, process func(i *queue.Item) error, opts ...queue.Option)
 func follow(w *world) {
 	last := ""
 	application(w, "Follow", func(s *session.Session, n int) {
-		c, err := config.Open(bubble.Minute(w), s, "/x", config.Text())
-		require.NoError(w, err)
-		_, err = c.Update(bubble.Minute(w), func(string) (string, error) { return fmt.Sprint(n), nil })
-		require.NoError(w, err)
+		c := must(config.Open(bubble.Minute(w), s, "/x", config.Text()))
+		must(c.Update(bubble.Minute(w), func(string) (string, error) { return fmt.Sprint(n), nil }))
 	}, false, fxmodule.Cell("x", "/x", config.Text()), fxmodule.Follow[string]("x", func(_ context.Context, s config.Snapshot[string]) error {
 		w.act()
 		last = s.Value
@@ -258,10 +257,7 @@ func follow(w *world) {
 func runSite(w *world) {
 	var outcomes []twopc.Outcome
 	application(w, "RunSite", func(s *session.Session, n int) {
-		c, err := twopc.NewCoordinator(s, "/x")
-		require.NoError(w, err)
-		tx, err := c.Begin(bubble.Minute(w), fmt.Sprint(n), nil, "x")
-		require.NoError(w, err)
+		tx := must(must(twopc.NewCoordinator(s, "/x")).Begin(bubble.Minute(w), fmt.Sprint(n), nil, "x"))
 		select {
 		case <-tx.Decided():
 		case <-time.After(2 * time.Minute):
@@ -335,8 +331,7 @@ func (p parrot) Receive(m string) {
 
 func actorsLogger(w *world) {
 	system, heard := actors.New(actors.WithLogger(slog.New(handler{w}))), make(chan string, 1)
-	ref, err := actors.Spawn(system.Scope(), actors.Spec[string]{New: func(actors.Self[string]) actors.Receiver[string] { return parrot{heard} }})
-	require.NoError(w, err)
+	ref := must(actors.Spawn(system.Scope(), actors.Spec[string]{New: func(actors.Self[string]) actors.Receiver[string] { return parrot{heard} }}))
 	for range 2 {
 		w.armed.Store(true)
 		require.True(w, ref.Tell("panic"))

@@ -44,13 +44,10 @@ func (c codec) Encode(v string) ([]byte, error) {
 func decode(w *world) {
 	s := w.Session(w.log.Option())
 	g := w.held(s, "/lock")
-	_, err := s.Create(w.Context(), "/a", []byte("one"))
-	require.NoError(w, err)
-	cell, err := config.Open(w.Context(), s, "/a", codec{config.Text(), w, true, false})
-	require.NoError(w, err)
+	must(s.Create(w.Context(), "/a", []byte("one")))
+	cell := must(config.Open(w.Context(), s, "/a", codec{config.Text(), w, true, false}))
 	w.armed.Store(true)
-	_, err = s.Set(w.Context(), "/a", []byte("odd"), -1)
-	require.NoError(w, err)
+	must(s.Set(w.Context(), "/a", []byte("odd"), -1))
 	time.Sleep(2 * time.Minute)
 	require.Equal(w, map[string]string{
 		panics: "one", // as with data that can't be decoded, the last value stays
@@ -109,12 +106,11 @@ func callback(name string) func(w *world) {
 		}
 		heard := make(chan machine.Effect, 10)
 		w.armed.Store(name != "Ended")
-		host, err := recipe.New(recipe.Config{
+		host := must(recipe.New(recipe.Config{
 			Session: s, Kind: "scripted", Path: "/a", Machine: func() machine.Machine { act("Machine"); return scripted{act} },
 			Standing: func() []machine.Event { act("Standing"); return nil },
 			Perform:  func(e machine.Effect) { act("Perform"); heard <- e }, Ended: func(error) { act("Ended") },
-		})
-		require.NoError(w, err)
+		}))
 		if name == "Standing" { // which is asked after a crash
 			host.Tell(said("crash"))
 		}
@@ -159,11 +155,10 @@ func actor(name string) func(w *world) {
 		heard := make(chan string, 10)
 		atEnd := name == "Ended" || name == "Stopping"
 		w.armed.Store(!atEnd)
-		ref, err := actors.Spawn(system.Scope(), actors.Spec[string]{
+		ref := must(actors.Spawn(system.Scope(), actors.Spec[string]{
 			Name: "member", New: func(actors.Self[string]) actors.Receiver[string] { act("New"); return member{act, heard} },
 			Ended: func(error) { act("Ended") },
-		})
-		require.NoError(w, err)
+		}))
 		ref.Tell("first")
 		time.Sleep(2 * time.Minute)
 		ref.Tell("second")
@@ -177,7 +172,7 @@ func actor(name string) func(w *world) {
 		w.closes(s, 0)
 		within, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
-		err = system.Close(within)
+		err := system.Close(within)
 		if w.way == never {
 			require.ErrorIs(w, err, context.DeadlineExceeded)
 			return
@@ -248,10 +243,7 @@ func run(w *world) {
 		defer cancel()
 		_ = e.Run(ctx, func(context.Context, *election.Term) error { w.act(); cancel(); return nil })
 	})
-	e, err := election.New(w.Session(), "/a")
-	require.NoError(w, err)
-	_, err = e.Lead(w.Context())
-	require.NoError(w, err)
+	must(must(election.New(w.Session(), "/a")).Lead(w.Context()))
 }
 
 func update(w *world) {
@@ -265,12 +257,10 @@ func encode(w *world) {
 // updated has change, or the codec's Encode, act in a first update; a second one works.
 func updated(w *world, encode bool, change func(string) (string, error)) {
 	s := w.Session(w.log.Option())
-	cell, err := config.Open(w.Context(), s, "/a", codec{config.Text(), w, false, encode})
-	require.NoError(w, err)
+	cell := must(config.Open(w.Context(), s, "/a", codec{config.Text(), w, false, encode}))
 	inGoroutine(w, func() { _, _ = cell.Update(w.Context(), change) })
 	before := cell.Load().Value
-	_, err = cell.Update(w.Context(), change)
-	require.NoError(w, err)
+	must(cell.Update(w.Context(), change))
 	time.Sleep(time.Second)
 	require.Equal(w, before+"x", cell.Load().Value)
 	w.closes(s, 0)
@@ -278,18 +268,14 @@ func updated(w *world, encode bool, change func(string) (string, error)) {
 
 func backoff(w *world) {
 	s := w.Session(w.log.Option())
-	q, err := queue.New(s, "/q", queue.WithBackoff(func(int) time.Duration { w.act(); return 0 }))
-	require.NoError(w, err)
-	_, err = q.Put(w.Context(), []byte("item"))
-	require.NoError(w, err)
-	i, err := q.Take(w.Context())
-	require.NoError(w, err)
+	q := must(queue.New(s, "/q", queue.WithBackoff(func(int) time.Duration { w.act(); return 0 })))
+	must(q.Put(w.Context(), []byte("item")))
+	i := must(q.Take(w.Context()))
 	inGoroutine(w, func() { _ = i.Nack(w.Context()) })
 	if w.way != slow { // then it is returned already
 		require.NoError(w, i.Nack(w.Context()), "it can be returned all the same")
 	}
-	i, err = q.Take(w.Context())
-	require.NoError(w, err)
+	i = must(q.Take(w.Context()))
 	require.Equal(w, 2, i.Attempt())
 	w.closes(s, 0)
 }

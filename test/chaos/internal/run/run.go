@@ -96,7 +96,7 @@ func (s Settings) perform(ctx context.Context, folder string) (done performed, e
 	}
 	w.pause(ctx, s.Timeout) // all workers have begun
 	for _, storm := range storms {
-		w.own.Write(history.Event{Kind: history.StormBegan})
+		w.recorder.Write(history.Event{Kind: history.StormBegan})
 		c.Storm(ctx, storm)
 		if err := w.Await(ctx); err != nil {
 			return done, fmt.Errorf("the servers do not come back: %w", err)
@@ -105,13 +105,13 @@ func (s Settings) perform(ctx context.Context, folder string) (done performed, e
 		if err != nil {
 			return done, err
 		}
-		w.own.Write(history.Event{Kind: history.CalmBegan})
+		w.recorder.Write(history.Event{Kind: history.CalmBegan})
 		w.pause(ctx, s.Calm)
 		w.standstill(ctx, s, folder, ends)
 		for _, t := range w.memory.Twice() {
-			w.own.Write(t)
+			w.recorder.Write(t)
 		}
-		w.own.Write(history.Event{Kind: history.CalmEnded})
+		w.recorder.Write(history.Event{Kind: history.CalmEnded})
 		if err := w.agree(ctx, s.Out, 5*s.Timeout); err != nil {
 			fmt.Fprintln(s.Out, err)
 			done.diverged = err.Error()
@@ -139,11 +139,11 @@ func (w *world) finish(ctx context.Context, s Settings) {
 	}
 	for i, worker := range w.workers {
 		if !worker.await(6 * s.Timeout) {
-			w.own.Write(history.Event{Kind: history.Failed, Work: "worker", Thing: "end", Party: fmt.Sprint(i), Value: "it does not end"})
+			w.recorder.Write(history.Event{Kind: history.Failed, Work: "worker", Thing: "end", Party: fmt.Sprint(i), Value: "it does not end"})
 		}
 	}
 	collecting, cancel := context.WithTimeout(ctx, 10*s.Timeout)
-	work.Collect(collecting, w.watcher, w.own, work.Config{Name: "main", Timeout: s.Timeout, Works: s.Works})
+	work.Collect(collecting, w.watcher, w.recorder, work.Config{Name: "main", Timeout: s.Timeout, Works: s.Works})
 	cancel()
 	w.pause(ctx, 2*time.Second) // the servers delete empty containers
 	w.leftovers(ctx, s)

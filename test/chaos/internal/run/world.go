@@ -22,7 +22,7 @@ type world struct {
 	*ensemble.Ensemble
 	links   [][]*ensemble.Proxy // by worker and server
 	workers []*worker
-	own     *history.Writer  // the history of this process
+	recorder *history.Writer // the history of this process
 	watcher *session.Session // through no proxy
 	witnesses
 	memory  *memory.Memory
@@ -78,7 +78,7 @@ func (w *world) strike(ctx context.Context, parent, path string) error {
 	if err := w.watcher.Delete(ctx, path, -1); err != nil && !errors.Is(err, session.ErrUnknownOutcome) {
 		return err
 	}
-	w.own.Write(history.Event{Kind: history.Struck, From: from, Thing: parent, Token: token})
+	w.recorder.Write(history.Event{Kind: history.Struck, From: from, Thing: parent, Token: token})
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (w *world) addresses(i int) []string {
 
 // open starts servers and links.
 func (w *world) open(s Settings, folder string) (err error) {
-	if w.own, err = history.Create(filepath.Join(folder, "main"+history.Suffix)); err != nil {
+	if w.recorder, err = history.Create(filepath.Join(folder, "main"+history.Suffix)); err != nil {
 		return err
 	}
 	w.Ensemble, err = ensemble.New(s.Servers, ensemble.WithTick(s.Tick), ensemble.WithJVM(
@@ -166,7 +166,7 @@ func (w *world) close() {
 	if w.Ensemble != nil {
 		w.Ensemble.Close()
 	}
-	if w.own != nil {
-		_ = w.own.Close() // the checks find missing events
+	if w.recorder != nil {
+		_ = w.recorder.Close() // the checks find missing events
 	}
 }

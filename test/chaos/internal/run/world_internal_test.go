@@ -32,12 +32,12 @@ func TestAStrikeIsRecordedWithTheTokenOfThePossession(t *testing.T) {
 	require.NoError(t, err)
 
 	folder := t.TempDir()
-	own, err := history.Create(filepath.Join(folder, "world"+history.Suffix))
+	recorder, err := history.Create(filepath.Join(folder, "world"+history.Suffix))
 	require.NoError(t, err)
-	w := &world{watcher: s, own: own}
+	w := &world{watcher: s, recorder: recorder}
 	require.NoError(t, w.strike(t.Context(), "/line", reader.Path()))
 	require.Error(t, w.strike(t.Context(), "/line", reader.Path()), "it is gone")
-	require.NoError(t, own.Close())
+	require.NoError(t, recorder.Close())
 	events, err := history.Load(folder)
 	require.NoError(t, err)
 	require.Len(t, events, 1)
