@@ -58,11 +58,11 @@ func groupAt(ctx context.Context, s *session.Session, path string) (g groupHere,
 func barriers(a *app) *cobra.Command {
 	return group("barrier", "Barriers",
 		barrierShow(a),
-		a.asks(barrierBreak(a)),
+		a.withYes(barrierBreak(a)),
 		on(a, "raise PATH", "Raise a barrier, so that processes wait for it", barrierAt, func(ctx context.Context, b barrierHere, _ []string) error {
 			return b.recipe.Raise(ctx)
 		}),
-		a.asks(on(a, "lower PATH", "Lower it: the znode is deleted", barrierAt, func(ctx context.Context, b barrierHere, args []string) error {
+		a.withYes(on(a, "lower PATH", "Lower it: the znode is deleted", barrierAt, func(ctx context.Context, b barrierHere, args []string) error {
 			if b.now.State == "lowered" {
 				return &session.OpError{Op: "lower", Path: args[0], Err: session.ErrNoNode}
 			}

@@ -136,8 +136,7 @@ func choose[T any](cond bool, yes, no T) T {
 	return no
 }
 
-// here is a recipe at a path, and its present state: a result of the functions called …At, which
-// open what on takes.
+// here is a recipe at a path, and its present state, as functions called …At open it for on.
 type here[R, S any] struct {
 	recipe R
 	now    S
@@ -182,9 +181,9 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// asks gives a command the flag --yes. The command's function calls confirm before it changes
+// withYes gives a command the flag --yes. The command's function calls confirm before it changes
 // anything: see TestEachCommandWithYesAsks.
-func (a *app) asks(cmd *cobra.Command) *cobra.Command {
+func (a *app) withYes(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask")
 	return cmd
 }
@@ -203,7 +202,7 @@ func (a *app) data(arg string) ([]byte, error) {
 	return data, err
 }
 
-// confirm asks a person, in a command of asks; without a terminal and without --yes it refuses.
+// confirm asks a person, in a command that has --yes; without a terminal and without --yes it refuses.
 func (a *app) confirm(what string, args ...any) error {
 	what = fmt.Sprintf(what, args...)
 	switch {

@@ -110,7 +110,7 @@ func (a *app) found(all []found, err error) error {
 
 func znodeRm(a *app) *cobra.Command {
 	var deep, dry bool
-	cmd := a.asks(a.command("rm PATH", "Delete a znode", func(ctx context.Context, s *session.Session, args []string) error {
+	cmd := a.withYes(a.command("rm PATH", "Delete a znode", func(ctx context.Context, s *session.Session, args []string) error {
 		top := args[0]
 		if at := s.Path(top) + "/"; at == "//" || strings.HasPrefix(at, "/zookeeper/") {
 			return fmt.Errorf("rm %s: what is ZooKeeper's own is not deleted", top)

@@ -42,9 +42,9 @@ const (
 	Put   Kind = "put"
 	Got   Kind = "got"
 	Acked Kind = "acked"
-	// Wrote, Read: Thing was set to Value between From and At, or read. Old is the replaced value,
-	// Token the writer's fencing token or the version that was read; a write that is not Done may
-	// have been carried out, or may be later.
+	// Wrote, Read: Thing was set to Value between From and At, or read. With Weight 1 it was set on
+	// condition that it was Old. Token is the writer's fencing token or the version that was read;
+	// a write that is not Done may have been carried out, or may be later.
 	Wrote Kind = "wrote"
 	Read  Kind = "read"
 	// Outcome: Party learned the outcome Value of transaction Thing, which it got to know at From;
