@@ -100,7 +100,7 @@ func (c *crew) run(stopping context.Context) error {
 		case <-done:
 			waiting = false
 		case is, open := <-states: // closed with ctx
-			// An acknowledgement may wait for a connection, and is in vain when the trust has ended.
+			// An acknowledgement may wait for a connection, until the session is not trusted.
 			waiting = open && is.State <= session.Suspended
 		}
 	}

@@ -15,23 +15,20 @@ import (
 // instance, and from 2 on are the function's parameters after the first two.
 type arguments struct{ reflect.Value }
 
-// wiring is what the parts of one option with a function pass on, since fx invokes them apart from
-// each other.
+// wiring is what the parts of an option with a function pass on, as fx invokes each by itself.
 type wiring struct {
 	missing  []string   // the arguments that the graph lacks
 	resolved *arguments // all of them
 }
 
-// wirings are those of a graph: an option may be in several. The address of an option's title is
-// its key, since another option may have the same title.
+// wirings are those of a graph, by the addresses of the options' titles: two may have the same one.
 type wirings map[*string]wiring
 
 // running calls begin when the graph is built, with the named instance and with a function that
 // calls the application's fn. fx provides fn's parameters after the first two, once, before that.
 // The parts of the option, in the order in which fx invokes them:
 //
-//  1. one for each argument, which depends on it alone, and records if the graph lacks it: fx's own
-//     error does not say which of several is missing
+//  1. alone, one for each argument: it records if the graph lacks that, as fx's error does not say
 //  2. check, whose error names all that are missing
 //  3. keep, which depends on all arguments
 //  4. start, which calls begin

@@ -38,7 +38,7 @@ func RunLeader(name string, fn any) fx.Option {
 		r := &reign{name: name, fn: call, running: make(chan struct{}, 1), tracer: tracer(in.Tracers), log: logger(in.Log)}
 		in.work(nil, func(ctx context.Context) error {
 			defer context.AfterFunc(ctx, func() { // the stop begins
-				r.running <- struct{}{} // waits for fn
+				r.running <- struct{}{}               // waits for fn
 				if in.Session.Status().Server == "" { // Run's resignation would wait for a connection
 					_ = e.Close(ctx) // does not, since ctx has ended
 				}

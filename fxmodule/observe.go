@@ -18,9 +18,13 @@ import (
 
 const scope = "github.com/troupe-go/troupe/fxmodule"
 
-func meter(mp metric.MeterProvider) metric.Meter { return cmp.Or[metric.MeterProvider](mp, meternoop.NewMeterProvider()).Meter(scope) }
+func meter(mp metric.MeterProvider) metric.Meter {
+	return cmp.Or[metric.MeterProvider](mp, meternoop.NewMeterProvider()).Meter(scope)
+}
 
-func tracer(tp trace.TracerProvider) trace.Tracer { return cmp.Or[trace.TracerProvider](tp, tracenoop.NewTracerProvider()).Tracer(scope) }
+func tracer(tp trace.TracerProvider) trace.Tracer {
+	return cmp.Or[trace.TracerProvider](tp, tracenoop.NewTracerProvider()).Tracer(scope)
+}
 
 // observe reads the session's state whenever metrics are collected: see Module.
 func observe(mp metric.MeterProvider, s *session.Session, name string, lc fx.Lifecycle) error {

@@ -82,8 +82,8 @@ var kazooQueue = oldQueue{name: regexp.MustCompile(`^entry-([0-9]{3})-[0-9]{10}$
 
 var curatorQueue = oldQueue{name: regexp.MustCompile(`^queue-[0-9]{10}$`), item: curatorItem}
 
-// curatorItem is the item in a znode of Curator's: a version (4 bytes: 0, 1, 0, 1), a 1 for "an item
-// follows", the item's length (4 bytes), the item, and a 2 for "no more".
+// curatorItem is the item in a znode of Curator's: a version (4 bytes: 0, 1, 0, 1), a 1 for "an
+// item follows", the item's length (4 bytes), the item, and a 2 for "no more".
 func curatorItem(data []byte) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(data, []byte{0, 1, 0, 1, 1})
 	if !ok || len(rest) < 5 {

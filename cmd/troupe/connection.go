@@ -11,7 +11,6 @@ import (
 	"math"
 	"net"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 

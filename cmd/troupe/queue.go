@@ -59,7 +59,9 @@ func queues(a *app) *cobra.Command {
 
 // byID is the error of a request for an item by its id. The queue exists, so the id is wrong, not
 // the path.
-func byID(err error) error { return choose[error](errors.Is(err, session.ErrNoNode), idError{err}, err) }
+func byID(err error) error {
+	return choose[error](errors.Is(err, session.ErrNoNode), idError{err}, err)
+}
 
 var errID = errors.New("no item has this id")
 

@@ -82,7 +82,6 @@ type barrierRow struct {
 
 type barrierHere = here[*barrier.Barrier, barrierRow]
 
-// barrierAt is the barrier at a path.
 func barrierAt(ctx context.Context, s *session.Session, path string) (b barrierHere, err error) {
 	if b.recipe, err = barrier.New(s, path); err != nil {
 		return b, err

@@ -97,9 +97,8 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// command connects, and calls do with the session. It takes as many arguments as use names behind
-// the command, each in one word; the first is the path. Where there may be fewer or more, the caller
-// sets Args.
+// command connects, and calls do with the session. It takes as many arguments as use names, each in
+// one word, the first of them a path; for other numbers the caller sets Args.
 func (a *app) command(use, short string, do func(ctx context.Context, s *session.Session, args []string) error) *cobra.Command {
 	n := strings.Count(use, " ") // use is "ls PATH", or "set PATH VALUE"
 	return &cobra.Command{
@@ -142,8 +141,7 @@ type here[R, S any] struct {
 	now    S
 }
 
-// on is a command that calls do with the result of open for its path: on(a, "show PATH", "Show it",
-// queueAt, do).
+// on is a command that calls do with the result of open, such as queueAt, for its path.
 func on[T any](
 	a *app, use, short string, open func(context.Context, *session.Session, string) (T, error), do func(context.Context, T, []string) error,
 ) *cobra.Command {
@@ -202,7 +200,7 @@ func (a *app) data(arg string) ([]byte, error) {
 	return data, err
 }
 
-// confirm asks a person, in a command that has --yes; without a terminal and without --yes it refuses.
+// confirm asks a person, unless --yes is given; it refuses without a terminal.
 func (a *app) confirm(what string, args ...any) error {
 	what = fmt.Sprintf(what, args...)
 	switch {

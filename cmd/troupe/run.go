@@ -180,7 +180,9 @@ type timeoutError struct{ error }
 
 func (timeoutError) Is(err error) bool { return err == context.DeadlineExceeded }
 
-func (r *runner) givenUp() error { return failure{128 + int(r.told), fmt.Errorf("given up: %v", r.told)} }
+func (r *runner) givenUp() error {
+	return failure{128 + int(r.told), fmt.Errorf("given up: %v", r.told)}
+}
 
 // possession is a grant or a term that a command runs under.
 type possession struct {
@@ -228,7 +230,9 @@ func (r *runner) under(p possession, env ...string) error {
 var errUntrusted = fmt.Errorf("%w: %w", session.ErrLost, session.ErrUntrusted)
 
 // spare returns the time until the command must get SIGTERM, if no server answers any more.
-func (r *runner) spare(p possession) time.Duration { return time.Until(p.Session().Status().TrustedUntil) - r.grace }
+func (r *runner) spare(p possession) time.Duration {
+	return time.Until(p.Session().Status().TrustedUntil) - r.grace
+}
 
 // attend waits for the end of the command, and passes signals on to it. Meanwhile:
 //

@@ -349,9 +349,12 @@ func TestReadersAndPermitsAreHeldTogether(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)
 	s := client(t, server.Servers()[0])
-	for path, c := range map[string]struct{ args, other []string }{
-		"/readers": {[]string{"--shared"}, nil},             // the other one is a writer
-		"/permits": {[]string{"-n", "2"}, []string{"-n", "2"}}, // no permit is left for it
+	for path, c := range map[string]struct {
+		args   []string
+		others [][]string
+	}{
+		"/readers": {[]string{"--shared"}, [][]string{nil}},             // a writer
+		"/permits": {[]string{"-n", "2"}, [][]string{{"-n", "2"}, nil}}, // one without a permit, and one that takes it for a lock
 	} {
 		var both []*running
 		for range 2 {
@@ -360,10 +363,12 @@ func TestReadersAndPermitsAreHeldTogether(t *testing.T) {
 			both = append(both, p)
 		}
 		awaitContenders(t, s, path, 2)
-		other := startScript(t, server, "echo up", append([]string{"lock", "run", path, "--try"}, c.other...)...)
-		out, status := other.end()
-		require.Equal(t, statusNotGot, status, "%s: %v", path, &other.log)
-		require.Empty(t, out)
+		for _, flags := range c.others {
+			other := startScript(t, server, "echo up", append([]string{"lock", "run", path, "--try"}, flags...)...)
+			out, status := other.end()
+			require.Equal(t, statusNotGot, status, "%s %v: %v", path, flags, &other.log)
+			require.Empty(t, out)
+		}
 		for _, p := range both {
 			p.signal(syscall.SIGTERM)
 			_, status := p.end()

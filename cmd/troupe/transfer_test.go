@@ -84,8 +84,8 @@ func TestTransferTakesNoOtherLeadersLeadAway(t *testing.T) {
 		gone, status int
 		order        string // of those that are left
 	}{
-		{0, statusNo, "bcd"},     // the leader
-		{1, 0, "cd"},             // one between, which was to go
+		{0, statusNo, "bcd"},      // the leader
+		{1, 0, "cd"},              // one between, which was to go
 		{2, statusMissing, "abd"}, // the one named
 	} {
 		bubble.Run(t, func(t *bubble.World) {

@@ -35,8 +35,8 @@ func main() {
 	}
 }
 
-// A sweep has two series of figures, each with a figure for each panel: figure i is in panel i%3, and
-// of series i/3. The second series has no memory, so there are five.
+// A sweep has two series of figures, each with a figure for each panel: figure i is in panel i%3,
+// and of series i/3. The second series has no memory, so there are five.
 var panels = []string{"requests", "ms", "KiB of live memory"}
 
 const (

@@ -31,8 +31,8 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// world is a bubble with contenders, of which one at a time may hold. The words B05 and so on in this
-// package are the numbers of known failures of other libraries: see decision 6.
+// world is a bubble with contenders, of which one at a time may hold. The words B05 and so on in
+// this package are the numbers of known failures of other libraries: see decision 6.
 type world struct {
 	*bubble.World
 	mu      sync.Mutex

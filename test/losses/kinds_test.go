@@ -75,8 +75,8 @@ func permits(weight int) builder {
 	}
 }
 
-// as makes a contender that ends, is closed and crashes with an instance of a recipe, whose actor is
-// in a field (see field).
+// as makes a contender that ends, is closed and crashes with an instance of a recipe, whose actor
+// is in a field (see field).
 func as(h *bubble.Host, of interface {
 	Done() <-chan struct{}
 	Err() error

@@ -111,8 +111,8 @@ func queued(t *testing.T, l *lock.Lock) *lock.Lock {
 	return nil
 }
 
-// leadOf is the time from a grant's Done to the rival's grant; below zero both held. Each of the two
-// instants is taken by a goroutine that does nothing else.
+// leadOf is the time from a grant's Done to the rival's grant; below zero both held. Each of the
+// two instants is taken by a goroutine that does nothing else.
 func leadOf(t *testing.T, g *lock.Grant, rival *lock.Lock) <-chan time.Duration {
 	ended := bubble.Begin(func() time.Time { <-g.Done(); return time.Now() })
 	return bubble.Begin(func() time.Duration {
@@ -293,7 +293,7 @@ func TestNoContenderQueuesTwiceBehindAStall(t *testing.T) {
 		bubble.Within(t, patience, l.Acquired(), "the first time")
 		require.NoError(t, l.Release(bubble.Minute(t)))
 	}
-	// Twenty transactions of so many checks keep the leader busy until the connect request has come.
+	// Twenty transactions of so many checks keep the leader busy until the connect request comes.
 	worker, checks := bubble.Open(t, e.Servers()[leader:leader+1]), make([]session.Op, 10_000)
 	for i := range checks {
 		checks[i] = session.CheckOp("/", -1)

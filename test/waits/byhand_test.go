@@ -1,8 +1,8 @@
 package waits_test
 
-// Parts of what a recipe has in ZooKeeper are deleted by hand, in every order. A recipe that learns that
-// what it has claimed, holds or waits for is gone takes its own znodes along: others go on while its
-// session lives, and nothing of it is left. Helpers: waits_test.go.
+// Parts of what a recipe has in ZooKeeper are deleted by hand, in every order. A recipe that learns
+// that what it has claimed, holds or waits for is gone takes its own znodes along: others go on
+// while its session lives, and nothing of it is left. Helpers: waits_test.go.
 
 import (
 	"fmt"

@@ -188,8 +188,8 @@ func receiver(of ast.Expr) string {
 // repeats are what happens again and again, at each request.
 var repeats = map[string]struct {
 	verdict func(w *world, r *zktest.Request) zktest.Verdict
-	wants func(w *world) // nil: a lock
-	says  string         // the warning
+	wants   func(w *world) // nil: a lock
+	says    string         // the warning
 }{
 	"the server accepts, and closes": {
 		verdict: func(_ *world, r *zktest.Request) zktest.Verdict {
@@ -205,7 +205,7 @@ var repeats = map[string]struct {
 	"the session ends when it has begun":    {verdict: after(time.Millisecond, (*zktest.Server).Expire), says: endsSoon},
 	"what is created has no number": {
 		verdict: func(*world, *zktest.Request) zktest.Verdict { return zktest.Pass },
-		says:  "what answers is no ZooKeeper server, or a wrong one",
+		says:    "what answers is no ZooKeeper server, or a wrong one",
 	},
 	"a contender vanishes": {verdict: vanishes("-lock-"), says: goneAtOnce},
 	"a member vanishes":    {verdict: vanishes("mine"), wants: joinsGroup, says: goneAtOnce},

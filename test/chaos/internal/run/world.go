@@ -20,10 +20,10 @@ import (
 // world has the targets of faults, and implements faults.World.
 type world struct {
 	*ensemble.Ensemble
-	links   [][]*ensemble.Proxy // by worker and server
-	workers []*worker
-	recorder *history.Writer // the history of this process
-	watcher *session.Session // through no proxy
+	links    [][]*ensemble.Proxy // by worker and server
+	workers  []*worker
+	recorder *history.Writer  // the history of this process
+	watcher  *session.Session // through no proxy
 	witnesses
 	memory  *memory.Memory
 	parents []string // of contenders that an outsider strikes

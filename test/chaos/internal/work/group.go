@@ -15,7 +15,7 @@ func init() { loads["group"] = groupLoad }
 
 var (
 	errStill = errors.New("a member that has left is still there")
-	errTwice  = errors.New("two members of one id")
+	errTwice = errors.New("two members of one id")
 )
 
 // groupLoad: each worker is a member, leaves and joins again, and observes the view.
