@@ -49,7 +49,6 @@ type namedInputs struct {
 	dialer development.Dialer // of package fxtest, to a server of zktest; nil: none
 }
 
-// inputs are all inputs of a session.
 type inputs struct {
 	fx.In
 

@@ -67,7 +67,6 @@ func (c *connection) environment(flags *pflag.FlagSet) error {
 	return wrong
 }
 
-// credential reads the credential.
 func (c *connection) credential() error {
 	c.AuthScheme, c.AuthSecret = os.Getenv("TROUPE_AUTH_SCHEME"), fxmodule.Secret(os.Getenv("TROUPE_AUTH_SECRET"))
 	if c.authFile == "" {
@@ -104,7 +103,6 @@ func (c *connection) settle(cmd *cobra.Command) error {
 	return c.Validate()
 }
 
-// connect opens a session.
 func (c *connection) connect(cmd *cobra.Command) (*session.Session, error) {
 	if err := c.settle(cmd); err != nil {
 		return nil, usage{err}

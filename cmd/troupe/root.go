@@ -155,8 +155,7 @@ func on[T any](
 }
 
 // free is open for a command that only shows: a path that has not been used yet, or whose container
-// has gone, is empty. A message says that it does not exist. A path of one contender is no
-// container: its absence stays an error.
+// has gone, is empty, with a message. That a contender's own path has gone stays an error.
 func free[T any](a *app, open func(context.Context, *session.Session, string) (T, error)) func(context.Context, *session.Session, string) (T, error) {
 	return func(ctx context.Context, s *session.Session, path string) (T, error) {
 		opened, err := open(ctx, s, path)

@@ -55,10 +55,9 @@ type found struct {
 	line     string // as printed: the path, or a line of the drawing
 }
 
-// below are a znode and depth levels below it, parents before children. Of each znode's children it
-// lists the first, at most width, as a drawing of a tree; with width math.MaxInt all, as paths.
-// Znodes that vanish meanwhile are left out. A lack of rights is an error beside the result, unless
-// it is at the first znode.
+// below are a znode and depth levels below it, parents before children: the first children of each,
+// at most width, as a tree; with width math.MaxInt all, as paths. Znodes that vanish meanwhile are
+// left out. A lack of rights is an error beside the result, unless it is at the first znode.
 func (a *app) below(ctx context.Context, s *session.Session, top string, depth, width int) (all []found, refused error) {
 	var visit func(path, line, indent string, depth int) error
 	visit = func(path, line, indent string, depth int) error {
