@@ -1,7 +1,7 @@
 package actors_test
 
 // An actor and its messages, from its spawning to its end; the cost of an idle one; panics are
-// logged, and nothing else is written.
+// logged, and nothing else is written. The helpers of all tests here begin with TestMain.
 
 import (
 	"bytes"
@@ -109,7 +109,7 @@ func (p *parrot) Stopping(cause error) {
 	}
 }
 
-// polly describes a parrot; stop may be nil.
+// polly describes a parrot; stop, if not nil, is called by its Stopping.
 func polly(stop func(error)) actors.Spec[say] {
 	return actors.Spec[say]{Name: "polly", Kind: "parrot", New: func(self actors.Self[say]) actors.Receiver[say] {
 		return &parrot{self: self, stop: stop}

@@ -86,7 +86,7 @@ func (c *cell) fail(reason any, again func()) {
 		return
 	}
 	c.finish(ErrRestarting)
-	c.node.clear(func() { c.rest(pause, again) })
+	c.node.empty(func() { c.rest(pause, again) })
 }
 
 // rest restarts the actor after a pause.

@@ -15,7 +15,7 @@ type node struct {
 	kind   string
 	cell   *cell // the actor; nil for a group
 	done   chan struct{}
-	halted atomic.Bool // its end has begun: nothing is below it, and no message is received any more
+	halted atomic.Bool // see end: nothing is below it, and no message is received any more
 
 	mu          sync.Mutex
 	stopping    bool
@@ -63,7 +63,8 @@ func (n *node) disown(child *node) {
 	}
 }
 
-// childrenLocked is a copy, so that the children can be visited without the mutex.
+// childrenLocked is a copy, so that the children can be visited without the mutex. The caller has
+// the mutex.
 func (n *node) childrenLocked() []*node {
 	var all []*node
 	for c := n.first; c != nil; c = c.after {
@@ -88,11 +89,11 @@ func (n *node) stop() {
 	n.settle()
 }
 
-// clear ends everything below an actor that failed and admits nothing below it until open. It calls
-// then when that is done, unless the actor is stopped.
-func (n *node) clear(then func()) {
+// empty ends everything below an actor that failed and admits nothing below it until open. It calls
+// emptied when that is done, unless the actor is stopped.
+func (n *node) empty(emptied func()) {
 	n.mu.Lock()
-	n.barred, n.emptied = true, then
+	n.barred, n.emptied = true, emptied
 	children := n.childrenLocked()
 	n.mu.Unlock()
 	for _, c := range children {
@@ -101,7 +102,7 @@ func (n *node) clear(then func()) {
 	n.settle()
 }
 
-// open undoes clear: the next incarnation may spawn.
+// open undoes empty: the next incarnation may spawn.
 func (n *node) open() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -112,14 +113,12 @@ func (n *node) open() {
 func (n *node) settle() {
 	n.mu.Lock()
 	var next func()
-	if n.first == nil {
-		next, n.emptied = n.emptied, nil
-		if n.stopping {
-			next = nil
-			if n.halted.CompareAndSwap(false, true) {
-				next = n.end
-			}
-		}
+	switch {
+	case n.first != nil:
+	case !n.stopping:
+		next, n.emptied = n.emptied, nil // a restart
+	case n.halted.CompareAndSwap(false, true):
+		next = n.end // also if a restart was under way
 	}
 	n.mu.Unlock()
 	if next != nil {

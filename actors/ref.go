@@ -1,8 +1,6 @@
 package actors
 
-import (
-	"sync"
-)
+import "sync"
 
 // Ref is a reference to an actor. It is a small value; two are equal if they refer to the same
 // actor. The zero value refers to no actor.

@@ -1,6 +1,6 @@
 package actors_test
 
-// Failures of an actor, and their effect on the actors below it.
+// Failures of an actor, and their effect on the actors below it. Helpers: actors_test.go.
 
 import (
 	"errors"
@@ -16,12 +16,12 @@ import (
 
 var errBoom = errors.New("boom")
 
-// failure is a way in which an actor fails, and what is said of it. An assertion of package testing
-// that fails inside an actor ends its goroutine.
+// failure is a way in which an actor fails. An assertion of package testing that fails inside an
+// actor ends its goroutine, by Goexit.
 type failure struct {
-	do   func()
-	says string
-	is   bool // errBoom, as errors.Is finds
+	do     func()
+	says   string // part of the error with which the actor is given up
+	isBoom bool   // that error wraps errBoom
 }
 
 // eachFailure runs a test in a bubble for each way to fail.
@@ -84,7 +84,7 @@ func TestTooManyFailuresGiveUpThatOneActor(t *testing.T) {
 		require.Len(t, ended, 1)
 		require.ErrorIs(t, ended[0], actors.ErrGivenUp)
 		require.ErrorContains(t, ended[0], f.says)
-		require.Equal(t, f.is, errors.Is(ended[0], errBoom))
+		require.Equal(t, f.isBoom, errors.Is(ended[0], errBoom))
 		require.Equal(t, []error{actors.ErrRestarting, actors.ErrRestarting, actors.ErrRestarting, actors.ErrStopped}, causes)
 		require.False(t, sick.Tell(func(*parrot) {}))
 		require.Equal(t, 1, ask(t, well, incarnation), "nothing else is touched")
@@ -233,7 +233,7 @@ func TestPauses(t *testing.T) {
 	for name, c := range map[string]struct {
 		restarts actors.Restarts
 		at       []time.Time
-		most     []time.Duration // −1: given up
+		most     []time.Duration // the longest that each pause may be; half of it is the shortest. −1: given up
 	}{
 		"doubled up to the longest":    {actors.Restarts{Min: 1, Max: 5, Limit: 5}, at(6, 0), []time.Duration{1, 2, 4, 5, 5, -1}},
 		"defaults":                     {actors.Restarts{Limit: 2}, at(3, 0), []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, -1}},

@@ -1,6 +1,6 @@
 package actors_test
 
-// The tree of actors: its order, how it ends, and what is seen of it.
+// The tree of actors: its order, how it ends, and what is seen of it. Helpers: actors_test.go.
 
 import (
 	"context"

@@ -79,9 +79,7 @@ const (
 )
 
 // Default returns a Config for an ensemble, with every default filled in.
-func Default(servers ...string) Config {
-	return Config{Servers: servers}.withDefaults()
-}
+func Default(servers ...string) Config { return Config{Servers: servers}.withDefaults() }
 
 func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, Duration(10*time.Second))
@@ -142,7 +140,7 @@ func (c Config) Validate() error {
 	if c.Startup != StartupWait && c.Startup != StartupLazy {
 		f.add("Startup", fmt.Errorf("%q is neither %q nor %q", c.Startup, StartupWait, StartupLazy))
 	}
-	f.add("MaxPacket", refused(session.WithMaxPacket(c.MaxPacket)))
+	f.add("MaxPacket", optionsError(session.WithMaxPacket(c.MaxPacket)))
 	c.validateRights(&f)
 	c.TLS.validate(&f)
 	return errors.Join(f...)
@@ -161,12 +159,12 @@ func (f *faults) add(field string, err error) {
 func (c Config) validateServers(f *faults) {
 	switch {
 	case len(c.Servers) > 0:
-		f.add("Servers", valid(session.New(c.Servers)))
+		f.add("Servers", sessionError(session.New(c.Servers)))
 	case !c.Embedded:
 		f.add("Servers", errors.New("none given, and Embedded is not set"))
 	}
 	if c.Namespace != "" {
-		f.add("Namespace", refused(session.WithNamespace(c.Namespace)))
+		f.add("Namespace", optionsError(session.WithNamespace(c.Namespace)))
 	}
 	if c.Embedded && development.New == nil {
 		f.add("Embedded", errors.New("the program does not import github.com/troupe-go/troupe/fxmodule/embedded, which has the server"))
@@ -187,14 +185,13 @@ func (c Config) validateServers(f *faults) {
 
 func (c Config) validateTimes(f *faults) {
 	timeout := session.WithTimeout(time.Duration(c.Timeout))
-	wrong := refused(timeout)
+	wrong := optionsError(timeout)
 	f.add("Timeout", wrong)
-	switch {
-	case c.Tick == 0:
-	case wrong != nil: // the tick alone can be checked
-		f.add("Tick", refused(session.WithTimeout(time.Hour), session.WithTick(time.Duration(c.Tick))))
-	default:
-		f.add("Tick", refused(timeout, session.WithTick(time.Duration(c.Tick))))
+	if wrong != nil {
+		timeout = session.WithTimeout(time.Hour) // so that the tick is checked all the same
+	}
+	if c.Tick != 0 {
+		f.add("Tick", optionsError(timeout, session.WithTick(time.Duration(c.Tick))))
 	}
 }
 
@@ -222,14 +219,14 @@ func listenable(address string) error {
 	return nil
 }
 
-// refused is the error of session.New for options.
-func refused(opts ...session.Option) error {
-	return valid(session.New([]string{"localhost"}, opts...))
+// optionsError is the error with which session.New refuses options; nil if it does not.
+func optionsError(opts ...session.Option) error {
+	return sessionError(session.New([]string{"localhost"}, opts...))
 }
 
-// valid tells whether a session could be created. The session was not connected, so closing it does
-// not wait.
-func valid(s *session.Session, err error) error {
+// sessionError is the error of session.New, whose results it takes. The session was only made for
+// that; it was not connected, so closing it does not wait.
+func sessionError(s *session.Session, err error) error {
 	if err != nil {
 		return err
 	}

@@ -95,11 +95,12 @@ func (c *crew) run(stopping context.Context) error {
 	ctx, cancel := c.in.Budget.within(context.Background(), workDone)
 	defer cancel()
 	states := c.in.Session.Observe(ctx)
-	for waiting := true; waiting; { // an acknowledgement may wait for a connection while the session is trusted
+	for waiting := true; waiting; {
 		select {
 		case <-done:
 			waiting = false
 		case is, open := <-states: // closed with ctx
+			// An acknowledgement may wait for a connection, until the session is not trusted.
 			waiting = open && is.State <= session.Suspended
 		}
 	}

@@ -1,6 +1,7 @@
 package fxmodule_test
 
 // Consume: what becomes of items, of work that panics, and of work in hand at a stop.
+// Helpers: app_test.go.
 
 import (
 	"context"
@@ -193,8 +194,7 @@ func TestAStopFinishesTheWorkInHand(t *testing.T) {
 		return nil
 	}))
 	bubble.Within(t, time.Minute, begun)
-	stopped := make(chan error, 1)
-	go func() { stopped <- a.Stop(bubble.Minute(t)) }()
+	stopped := bubble.Begin(func() error { return a.Stop(bubble.Minute(t)) })
 	select {
 	case <-stopped:
 		require.Fail(t, "it did not wait")

@@ -85,7 +85,6 @@ func RunSite(name string, fn any) fx.Option {
 	})
 }
 
-// decide calls the application's function with a proposal.
 func decide(ctx context.Context, name string, p *twopc.Proposal, call func(context.Context, *twopc.Proposal) error, log *slog.Logger) {
 	err := recovered(func() error { return call(ctx, p) })
 	if err == nil {

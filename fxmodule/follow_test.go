@@ -1,6 +1,7 @@
 package fxmodule_test
 
 // Follow, Join and RunSite: what follows ZooKeeper while an application runs.
+// Helpers: app_test.go.
 
 import (
 	"context"

@@ -11,15 +11,31 @@ import (
 	"go.uber.org/fx"
 )
 
-// arguments are a struct that fx fills for a function: fx.In, the named instance, more parameters.
+// arguments are the fields of a struct that fx has filled for a function: 0 is fx.In, 1 the named
+// instance, and from 2 on are the function's parameters after the first two.
 type arguments struct{ reflect.Value }
+
+// wiring is what the parts of an option with a function pass on, as fx invokes each by itself.
+type wiring struct {
+	missing  []string   // the arguments that the graph lacks
+	resolved *arguments // all of them
+}
+
+// wirings are those of a graph, by the addresses of the options' titles: two may have the same one.
+type wirings map[*string]wiring
 
 // running calls begin when the graph is built, with the named instance and with a function that
 // calls the application's fn. fx provides fn's parameters after the first two, once, before that.
+// The parts of the option, in the order in which fx invokes them:
 //
-// The order: each dependency alone, in its own module, since fx does not say which of several is
-// missing; check, which reports those; the arguments; begin. A constructor that reflect makes has
-// no name in fx's errors: it is provided to its own module, where named functions depend on it.
+//  1. alone, one for each argument: it records if the graph lacks that, as fx's error does not say
+//  2. check, whose error names all that are missing
+//  3. keep, which depends on all arguments
+//  4. start, which calls begin
+//
+// The first three are in modules, since each has an *arguments of its own. The last is in none: fx
+// invokes modules first, and begin's hooks have to be in the order of the application's options.
+// Reflect makes constructors alone: a function that it makes has no name in fx's errors (see made).
 func running[I, A any](kind, name string, fn any, begin func(instance I, call func(context.Context, A) error, in worker) error) fx.Option {
 	title, err := titled(kind, name)
 	if err != nil {
@@ -34,48 +50,48 @@ func running[I, A any](kind, name string, fn any, begin func(instance I, call fu
 	if err := fx.New(fx.NopLogger, resolve).Err(); err != nil { // types that fx never provides: *fx.In, fx.Out
 		return fx.Error(fmt.Errorf("%s: %w", title, root(err)))
 	}
-	var all []fx.Option
+	var parts []fx.Option
 	for _, field := range single(needed) {
-		all = append(all, fx.Module(title, fx.Provide(made(f, field), fx.Private), fx.Invoke(func(in struct {
+		alone := func(in struct {
 			fx.In
-			Alone  *arguments `optional:"true"`
-			Budget *budget    `optional:"true"`
+			Field   *arguments `optional:"true"`
+			Wirings wirings    `optional:"true"`
 		},
 		) error {
-			if in.Budget == nil {
+			switch {
+			case in.Wirings == nil:
 				return errors.New(title + ": the graph lacks fxmodule.Module, or what that needs")
-			}
-			if in.Alone == nil {
-				in.Budget.missing[&title] = append(in.Budget.missing[&title], described(field))
+			case in.Field == nil:
+				in.Wirings[&title] = wiring{missing: append(in.Wirings[&title].missing, described(field))}
 			}
 			return nil
-		})))
+		}
+		parts = append(parts, fx.Module(title, fx.Provide(made(f, field), fx.Private), fx.Invoke(alone)))
 	}
-	check := func(b *budget) error {
-		if missing := b.missing[&title]; missing != nil {
+	check := func(all wirings) error {
+		if missing := all[&title].missing; missing != nil {
 			return fmt.Errorf("%s: the graph lacks %s, or what that needs", title, strings.Join(missing, ", "))
 		}
 		return nil
 	}
-	return fx.Options(append(all,
-		fx.Module(title, resolve, fx.Invoke(check, func(a *arguments, b *budget) { b.resolved[&title] = a })),
-		fx.Invoke(func(in surroundings) error { // in the order of options
-			a := in.Budget.resolved[&title]
-			instance, _ := reflect.TypeAssert[I](a.Field(1))
-			call := func(ctx context.Context, v A) error {
-				values := []reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(&v).Elem()}
-				for i := 2; i < a.NumField(); i++ {
-					values = append(values, a.Field(i))
-				}
-				err, _ := reflect.TypeAssert[error](f.Call(values)[0])
-				return err
+	keep := func(a *arguments, all wirings) { all[&title] = wiring{resolved: a} }
+	start := func(in surroundings, all wirings) error {
+		a := all[&title].resolved
+		instance, _ := reflect.TypeAssert[I](a.Field(1))
+		call := func(ctx context.Context, v A) error {
+			values := []reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(&v).Elem()}
+			for i := 2; i < a.NumField(); i++ {
+				values = append(values, a.Field(i))
 			}
-			if err := begin(instance, call, worker{in, title, instance}); err != nil {
-				return fmt.Errorf("%s: %w", title, err)
-			}
-			return nil
-		}),
-	)...)
+			err, _ := reflect.TypeAssert[error](f.Call(values)[0])
+			return err
+		}
+		if err := begin(instance, call, worker{in, title, instance}); err != nil {
+			return fmt.Errorf("%s: %w", title, err)
+		}
+		return nil
+	}
+	return fx.Options(append(parts, fx.Module(title, resolve, fx.Invoke(check, keep)), fx.Invoke(start))...)
 }
 
 // fits refuses a function that can't be called with a context and a value of type a.
@@ -91,7 +107,7 @@ func fits(f reflect.Value, a reflect.Type) error {
 	return nil
 }
 
-// fields returns the fields of the struct that fx fills for a function, after fx.In.
+// fields returns the fields of the struct that fx fills for a function of type f, after fx.In.
 func fields[I any](name string, f reflect.Type) []reflect.StructField {
 	all := []reflect.StructField{{Name: "Instance", Type: reflect.TypeFor[I](), Tag: reflect.StructTag(tag(name))}}
 	for i := 2; i < f.NumIn(); i++ {

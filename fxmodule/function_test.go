@@ -1,6 +1,7 @@
 package fxmodule_test
 
 // Functions of the application: what fx provides them with, and which are refused.
+// Helpers: app_test.go.
 
 import (
 	"context"

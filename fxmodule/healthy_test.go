@@ -1,6 +1,7 @@
 package fxmodule_test
 
 // The log of a service while all is well. The table of docs/operations.md is compared with it.
+// Helpers: app_test.go.
 
 import (
 	"context"
@@ -69,6 +70,7 @@ type replica struct {
 // stopping is as much time as the service has to stop.
 const stopping = 2 * time.Minute
 
+// start returns a minute after the start, when the replica has its lock and all is quiet.
 func (r *replica) start() {
 	r.app = fx.New(quiet, fxmodule.Module, fx.Supply(fxmodule.Default("zk.example:2181"), slog.New(&r.log)), fxtest.Server(r.srv),
 		fx.StopTimeout(stopping), fx.Populate(&r.session),
@@ -125,8 +127,9 @@ func (r *replica) stop() {
 // id is the number of its ZooKeeper session.
 func (r *replica) id() int64 { return r.session.Status().SessionID }
 
-// restart restarts the servers one by one: the one that the replica is connected to, then the one
-// to which it has not gone, then the other. So it moves twice, in any random order.
+// restart restarts the servers one by one: first the one that the replica is connected to, then the
+// one to which it has not moved, then the one to which it has. So it always moves twice, whichever
+// server it draws.
 func (r *replica) restart() {
 	left := r.srv.Hosts()
 	for _, connected := range []bool{true, false, true} {

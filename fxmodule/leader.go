@@ -37,10 +37,10 @@ func RunLeader(name string, fn any) fx.Option {
 	run := running("RunLeader", name, fn, func(e *election.Election, call func(context.Context, *election.Term) error, in worker) error {
 		r := &reign{name: name, fn: call, running: make(chan struct{}, 1), tracer: tracer(in.Tracers), log: logger(in.Log)}
 		in.work(nil, func(ctx context.Context) error {
-			defer context.AfterFunc(ctx, func() { // it ends with fn
-				r.running <- struct{}{}
-				if in.Session.Status().Server == "" { // a resignation would wait for a connection
-					_ = e.Close(ctx)
+			defer context.AfterFunc(ctx, func() { // the stop begins
+				r.running <- struct{}{}               // waits for fn
+				if in.Session.Status().Server == "" { // Run's resignation would wait for a connection
+					_ = e.Close(ctx) // does not, since ctx has ended
 				}
 				<-r.running
 			})()
@@ -63,7 +63,7 @@ type reign struct {
 	tracer  trace.Tracer
 	terms   metric.Int64Counter
 	leading metric.Int64UpDownCounter
-	running chan struct{} // full while fn runs
+	running chan struct{} // a mutex, which is locked while fn runs
 }
 
 func (r *reign) instruments(mp metric.MeterProvider) error {

@@ -1,6 +1,7 @@
 package fxmodule_test
 
 // RunLeader: when its function runs, what its ends lead to, and what is reported.
+// Helpers: app_test.go.
 
 import (
 	"context"

@@ -24,7 +24,7 @@ import (
 // and otherwise 0; troupe.session.epoch, the number of the epoch; and troupe.session.trust, for how
 // many seconds the session may still be trusted if nothing more is heard. An idle session, on which
 // nothing depends, lets that run down to 0.
-var Module = fx.Module("troupe", fx.Provide(newSystem, newBudget), opened("", "fxmodule.Module", "fxmodule.Options"), needed(""))
+var Module = fx.Module("troupe", fx.Provide(newSystem, newBudget, func() wirings { return wirings{} }), opened("", "fxmodule.Module", "fxmodule.Options"), needed(""))
 
 // newSystem makes the application's system, which is closed after all actors in it.
 func newSystem(lc fx.Lifecycle, b *budget, in struct {
@@ -41,18 +41,18 @@ func newSystem(lc fx.Lifecycle, b *budget, in struct {
 	return system
 }
 
-// given are the inputs of a session: each has the session's name in the graph.
-type given struct {
-	config  Config
-	options *options           // optional
-	dialer  development.Dialer // to a server of zktest; optional
+// namedInputs are the inputs of a session that have its name in the graph. The tags of an fx.In
+// struct are constants, so opened makes a constructor for each name that gathers them.
+type namedInputs struct {
+	config Config
+	extra  *extraOptions      // of Options or Session; nil: none
+	dialer development.Dialer // of package fxtest, to a server of zktest; nil: none
 }
 
-// needs are the dependencies of a session.
-type needs struct {
+type inputs struct {
 	fx.In
 
-	Given      given
+	Named      namedInputs
 	System     *actors.System
 	Budget     *budget
 	Lifecycle  fx.Lifecycle
@@ -61,50 +61,56 @@ type needs struct {
 	Meters     metric.MeterProvider `optional:"true"`
 }
 
-// opened provides a session, which is connected and closed with the application: the module's, ""
-// for a name, or a further one. Errors begin with title, those that an option causes with theirs.
-func opened(name, title, theirs string) fx.Option {
-	open := func(in needs) (*session.Session, error) {
-		if err := in.Given.config.Validate(); err != nil {
+// opened provides a session, which is connected and closed with the application: the module's, with
+// the name "", or a further one. Errors begin with title, and those of extra options with
+// extraTitle, the option that has them.
+func opened(name, title, extraTitle string) fx.Option {
+	open := func(in inputs) (*session.Session, error) {
+		if err := in.Named.config.Validate(); err != nil {
 			return nil, fmt.Errorf("%s: %w", title, err)
 		}
-		cfg, log := in.Given.config.withDefaults(), logger(in.Log)
-		servers, opts, err := cfg.options(in.Lifecycle, log)
+		cfg, log := in.Named.config.withDefaults(), logger(in.Log)
+		servers, opts, err := cfg.serversAndOptions(in.Lifecycle, log)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", title, err)
 		}
+		// Of options that set the same, the last one counts.
 		opts = append(opts, session.WithLogger(log))
-		if o := in.Given.options; o != nil {
-			opts = append(opts, o.all...)
+		if extra := in.Named.extra; extra != nil {
+			opts = append(opts, extra.options...)
 		}
-		if dial := in.Given.dialer; dial != nil {
+		if dial := in.Named.dialer; dial != nil {
 			opts = append(opts, session.WithDialer(dial))
 		}
-		s, err := session.New(servers, append(opts, session.WithSystem(in.System), session.WithDeferredStart())...)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", theirs, err)
+		opts = append(opts, session.WithSystem(in.System), session.WithDeferredStart())
+		s, err := session.New(servers, opts...)
+		if err != nil { // Validate has accepted the Config
+			return nil, fmt.Errorf("%s: %w", extraTitle, err)
 		}
 		l := &life{title: title, session: s, servers: servers, lazy: cfg.Startup == StartupLazy, shutdowner: in.Shutdowner, log: log, budget: in.Budget}
 		in.Lifecycle.Append(fx.Hook{OnStart: l.start, OnStop: l.stop})
 		return s, observe(in.Meters, s, name, in.Lifecycle)
 	}
+	gather := func(c Config, o *extraOptions, d development.Dialer) namedInputs { return namedInputs{c, o, d} }
 	optional := tag(name) + ` optional:"true"`
-	gather := fx.Annotate(func(c Config, o *options, d development.Dialer) given { return given{c, o, d} }, fx.ParamTags(tag(name), optional, optional))
-	return fx.Module(title, fx.Provide(gather, fx.Private), fx.Provide(fx.Annotated{Name: name, Target: open}))
+	return fx.Module(title, // in which the constructor of namedInputs is private: each session has its own
+		fx.Provide(fx.Annotate(gather, fx.ParamTags(tag(name), optional, optional)), fx.Private),
+		fx.Provide(fx.Annotated{Name: name, Target: open}))
 }
 
-// Options has [Module] make its session with options, besides those of the [Config], before which
-// they go: session.WithSessionFile, session.WithDialer, and others that are not in a Config. At
-// most one Options in an application. The session's system and its start are the application's:
-// session.WithSystem and session.WithDeferredStart change nothing.
+// Options has [Module] make its session with options, besides those of the [Config]:
+// session.WithSessionFile, session.WithDialer, and others that are not in a Config. Where both set
+// the same, these count. At most one Options in an application. The session's system and its start
+// are the application's: session.WithSystem and session.WithDeferredStart change nothing.
 func Options(opts ...session.Option) fx.Option {
 	if err := noNil("fxmodule.Options", opts); err != nil {
 		return fx.Error(err)
 	}
-	return fx.Provide(func() *options { return &options{opts} })
+	return fx.Provide(func() *extraOptions { return &extraOptions{opts} })
 }
 
-type options struct{ all []session.Option }
+// extraOptions are the options of a session that are not in its Config.
+type extraOptions struct{ options []session.Option }
 
 // logger is the application's, or, for want of one, [slog.Default] from warnings up.
 func logger(log *slog.Logger) *slog.Logger {
@@ -146,8 +152,9 @@ func (c Config) SessionOptions(log *slog.Logger) ([]session.Option, error) {
 	return opts, nil
 }
 
-// options are the session's servers and options; with Embedded, those of a server in this process.
-func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.Option, error) {
+// serversAndOptions are those of a session by this configuration; with Embedded, the only server is
+// in this process.
+func (c Config) serversAndOptions(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.Option, error) {
 	opts, err := c.SessionOptions(log)
 	if err != nil || !c.Embedded {
 		return c.Servers, opts, err

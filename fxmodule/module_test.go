@@ -1,6 +1,7 @@
 package fxmodule_test
 
 // The module: its graph, how an application starts and ends with it, and the instances that it has.
+// Helpers: app_test.go.
 
 import (
 	"context"
@@ -110,7 +111,7 @@ func TestASessionThatEndsForGood(t *testing.T) {
 	require.NotContains(t, log.String(), "hunter2")
 }
 
-// Options go before those of the Config.
+// Options count where the Config sets the same.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -26,11 +26,7 @@ func tracer(tp trace.TracerProvider) trace.Tracer {
 	return cmp.Or[trace.TracerProvider](tp, tracenoop.NewTracerProvider()).Tracer(scope)
 }
 
-// observe reads the session's state whenever metrics are collected:
-//
-//	troupe.session.connected   1 while there is a connection
-//	troupe.session.epoch       the number of the current epoch: each step is an expired session
-//	troupe.session.trust       for how many seconds the session may still be trusted if nothing more is heard; 0 if it is not trusted
+// observe reads the session's state whenever metrics are collected: see Module.
 func observe(mp metric.MeterProvider, s *session.Session, name string, lc fx.Lifecycle) error {
 	m := meter(mp)
 	var errs [3]error

@@ -1,7 +1,7 @@
 package fxmodule_test
 
 // A stop while there is no connection: what waits for one, for how long, and what comes of it if it
-// is found in time.
+// is found in time. Helpers: app_test.go.
 
 import (
 	"context"

@@ -23,7 +23,7 @@ func Session(name string, opts ...session.Option) fx.Option {
 		return fx.Error(err)
 	}
 	return fx.Module(title, opened(name, title, title), needed(name),
-		fx.Provide(fx.Annotated{Name: name, Target: func() *options { return &options{opts} }}))
+		fx.Provide(fx.Annotated{Name: name, Target: func() *extraOptions { return &extraOptions{opts} }}))
 }
 
 // On has the instances and functions of this package among opts use the [Session] of that name. So

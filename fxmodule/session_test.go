@@ -1,6 +1,7 @@
 package fxmodule_test
 
 // A second session: what is on which, and how both end.
+// Helpers: app_test.go.
 
 import (
 	"context"

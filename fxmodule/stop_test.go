@@ -1,6 +1,7 @@
 package fxmodule_test
 
 // A stop whose functions do not return: who is named, and what is released.
+// Helpers: app_test.go.
 
 import (
 	"context"
@@ -37,29 +38,26 @@ func TestAStopWithStuckFunctions(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var s *session.Session
 				never, began := make(chan struct{}), make(chan struct{}, 20)
-				stuck := func() error { began <- struct{}{}; <-never; return nil }
-				opts := []fx.Option{fx.Supply(fxmodule.Config{Embedded: true}), fx.Populate(&s)}
-				late := func(ctx context.Context) error { // it takes a while, and heeds its context
-					began <- struct{}{}
-					<-ctx.Done()
-					time.Sleep(c.budget / 20)
-					return nil
-				}
-				for _, name := range append(c.leaders, "late") {
-					opts = append(opts, fxmodule.Election(name, "/e-"+name), fxmodule.RunLeader(name, func(ctx context.Context, _ *election.Term) error {
-						if name == "late" {
-							return late(ctx)
+				function := func(name string) func(ctx context.Context) error {
+					return func(ctx context.Context) error {
+						began <- struct{}{}
+						if name == "late" || name == "slow" { // it takes a while, and heeds its context
+							<-ctx.Done()
+							time.Sleep(c.budget / 20)
+							return nil
 						}
-						return stuck()
-					}))
+						<-never
+						return nil
+					}
+				}
+				opts := []fx.Option{fx.Supply(fxmodule.Config{Embedded: true}), fx.Populate(&s)}
+				for _, name := range append(c.leaders, "late") {
+					f := function(name)
+					opts = append(opts, fxmodule.Election(name, "/e-"+name), fxmodule.RunLeader(name, func(ctx context.Context, _ *election.Term) error { return f(ctx) }))
 				}
 				for _, name := range append(c.queues, "slow") {
-					opts = append(opts, fxmodule.Queue(name, "/q-"+name), fxmodule.Consume(name, 1, func(ctx context.Context, _ *queue.Item) error {
-						if name == "slow" {
-							return late(ctx)
-						}
-						return stuck()
-					}))
+					f := function(name)
+					opts = append(opts, fxmodule.Queue(name, "/q-"+name), fxmodule.Consume(name, 1, func(ctx context.Context, _ *queue.Item) error { return f(ctx) }))
 				}
 				a := app(t, opts...)
 				defer close(never)

@@ -1,6 +1,7 @@
 package fxmodule_test
 
 // TLS: whom the session trusts, and files that are renewed while the application runs.
+// Helpers: app_test.go.
 
 import (
 	"crypto/ecdsa"

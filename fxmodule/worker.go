@@ -48,14 +48,8 @@ const (
 	systemDone    = 0.98 // the actors have ended
 )
 
-// budget shares out fx's stop timeout. There is one in a graph, so the parts of an option, which fx
-// calls apart from each other, meet there. The address of an option's title is its key.
+// budget shares out fx's stop timeout. There is one in a graph.
 type budget struct {
-	// While the graph is built.
-	resolved map[*string]*arguments // the parameters of an option's function
-	missing  map[*string][]string   // those that the graph lacks
-
-	// The stop.
 	stopping context.Context // ends when the first hook is called: then all functions end side by side
 	stop     context.CancelFunc
 	begun    time.Time     // when stopping ended
@@ -66,7 +60,7 @@ type budget struct {
 }
 
 func newBudget() *budget {
-	b := &budget{resolved: make(map[*string]*arguments), missing: make(map[*string][]string), stuck: make(map[any]bool)}
+	b := &budget{stuck: make(map[any]bool)}
 	b.stopping, b.stop = context.WithCancel(context.Background()) // it lives as long as the application
 	return b
 }

@@ -31,16 +31,17 @@ type foreign struct {
 	sessionID int64
 }
 
-// maker makes a foreign contender on a path.
+// maker makes a foreign contender on a path. Names of clients and recipes are those of the drivers:
+// testdata/java/Recipes.java, testdata/python/driver.py.
 type maker struct {
 	driver *shared
 	client string // the kind of session
-	recipe string
+	recipe string // the kind of contender
+	id     string // of a candidate; "": the recipe takes none
 	wants  side
-	more   []string
 }
 
-var targets atomic.Int64
+var targets atomic.Int64 // numbers the names of sessions and recipes, and the labels of contenders
 
 // open opens the session of a contender that has no recipe yet.
 func (m maker) open(t *testing.T, address string) *foreign {
@@ -59,15 +60,21 @@ func (m maker) open(t *testing.T, address string) *foreign {
 func (m maker) make(t *testing.T, address, path string) *foreign {
 	t.Helper()
 	f := m.open(t, address)
-	require.NoError(t, f.ask(f.recipe, "new", append([]string{m.recipe, f.session, path}, m.more...)...))
+	args := []string{m.recipe, f.session, path}
+	if m.id != "" {
+		args = append(args, m.id)
+	}
+	require.NoError(t, f.ask(f.recipe, "new", args...))
 	return f
 }
 
+// contender is make with the type that a kind has.
 func (m maker) contender(t *testing.T, address, path string) contender {
 	t.Helper()
 	return m.make(t, address, path)
 }
 
+// ask has the driver carry out a request to the session or to the recipe.
 func (f *foreign) ask(target, verb string, args ...string) error {
 	if r := f.d.call(target, verb, args...); r.err != "" {
 		return errors.New(r.err)
@@ -127,11 +134,13 @@ type ours struct {
 	lock     *lock.Lock
 	election *election.Election
 	call     func(ctx context.Context) (p possession, back func(ctx context.Context) error, err error)
-	has      possession
-	back     func(ctx context.Context) error // gives has back
-	last     int64                           // has's token, also after that
+
+	has  possession                      // the last one
+	back func(ctx context.Context) error // gives it back
+	last int64                           // its token
 }
 
+// newLock is a constructor of package lock.
 type newLock func(s *session.Session, path string, opts ...lock.Option) (*lock.Lock, error)
 
 func ourLock(t *testing.T, wants side, kind newLock, address, path string, layout lock.Layout, opts ...session.Option) *ours {

@@ -1,7 +1,8 @@
 package interop_test
 
 // Promises about contenders: exclusion, their order, and what becomes of the others when one gives
-// up or dies. "Theirs" are the recipes of other libraries, by name.
+// up or dies. "Theirs" are the recipes of other libraries, by name. Contenders of ours and theirs:
+// contenders_test.go; the servers: servers_test.go.
 
 import (
 	"context"
@@ -52,7 +53,7 @@ type guard struct {
 	order   []string // the holders in order, for the log
 }
 
-// enter is called for a contender that has just acquired, leave for one that is about to release.
+// enter is called for a contender that has just acquired.
 func (g *guard) enter(c contender) {
 	g.mu.Lock()
 	for other, s := range g.holders {
@@ -72,12 +73,14 @@ func (g *guard) enter(c contender) {
 	}
 }
 
+// leave is called for a contender that is about to release.
 func (g *guard) leave(c contender) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.holders, c.name())
 }
 
+// fault records that a disturbance has failed.
 func (g *guard) fault(what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,8 +119,8 @@ func (i impatient) acquire(d time.Duration) (bool, error) {
 	return i.contender.acquire(min(d, 200*time.Millisecond))
 }
 
-// holdAgain lets a contender hold so often; sometimes it gives up early. Each step waits for at
-// most patience.
+// holdAgain lets a contender acquire once a round, and release. In a quarter of the rounds it gives
+// up after at most 30 ms; otherwise it is stuck if it does not hold after patience.
 func (g *guard) holdAgain(s *session.Session, c contender, rounds int, rnd *rand.Rand) error {
 	_, mayFail := c.(impatient)
 	for round := range rounds {

@@ -24,7 +24,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// That of docs/migration.md, "Moving a queue".
+// From here to curatorItem the code is that of docs/migration.md, "Moving a queue".
 
 // oldQueue is a queue of another library's.
 type oldQueue struct {
@@ -82,8 +82,8 @@ var kazooQueue = oldQueue{name: regexp.MustCompile(`^entry-([0-9]{3})-[0-9]{10}$
 
 var curatorQueue = oldQueue{name: regexp.MustCompile(`^queue-[0-9]{10}$`), item: curatorItem}
 
-// curatorItem is the item in a znode: behind a version, a one and the item's length, and before a
-// two.
+// curatorItem is the item in a znode of Curator's: a version (4 bytes: 0, 1, 0, 1), a 1 for "an
+// item follows", the item's length (4 bytes), the item, and a 2 for "no more".
 func curatorItem(data []byte) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(data, []byte{0, 1, 0, 1, 1})
 	if !ok || len(rest) < 5 {
@@ -171,6 +171,7 @@ func (m moving) arrived(t *bubble.World, s *session.Session, theirs, ours string
 func TestAQueueIsMovedOnce(t *testing.T) {
 	t.Parallel()
 	for name, m := range movings {
+		// strike has a request of the session, or its answer, be lost: see bubble.EachFate.
 		test := func(t *bubble.World, strike func(*session.Session)) {
 			s, other := t.Session(), t.Session()
 			m.write(t, other, "/theirs")
@@ -216,8 +217,8 @@ func TestWhatIsNoSingleItemStays(t *testing.T) {
 type put struct {
 	maker
 	oldQueue
-	below string   // where its items are
-	first []string // the item that is put last, with a priority, where there are any
+	below string   // where its items are, below its path
+	first []string // an item that is put last and taken first, and its priority; nil: the queue has no priorities
 }
 
 // Items that the libraries have put are moved, and nothing is left.

@@ -7,7 +7,7 @@
 // events, one at a time. So every interleaving of the outside world is a sequence of events that a
 // test can write down (package recipe/recipetest).
 //
-//	         ┌──────────── answers, notices, wishes ────────────┐
+//	         ┌─────────── answers, notices, intents ────────────┐
 //	         ▼                                                  │
 //	Event → Step → new state                                    │
 //	         └──────→ []Effect → host → session → ZooKeeper ────┘

@@ -102,7 +102,7 @@ func TestAccept(t *testing.T) {
 		"resumed in another epoch":   {nil, machine.Resumed{Epoch: 2}, key{}, false},
 		"trust ended before":         {nil, machine.TrustEnded{Epoch: 2}, key{}, false},
 		"trust gained":               {nil, machine.TrustGained{Epoch: 1}, key{}, true},
-		"a wish":                     {func(r *requests) { r.End() }, machine.Closing{}, key{}, true},
+		"an intent":                  {func(r *requests) { r.End() }, machine.Closing{}, key{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

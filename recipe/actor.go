@@ -47,7 +47,7 @@ func (a *actor) Receive(m message) {
 	switch m := m.(type) {
 	case noticed:
 		a.onNotice(m)
-	case wished:
+	case intended:
 		a.step(m.event)
 	case closing:
 		a.tellClosing()
@@ -94,7 +94,6 @@ func (a *actor) Stopping(cause error) {
 	}
 }
 
-// step passes an event to the machine and carries out its effects.
 func (a *actor) step(ev machine.Event) {
 	for _, e := range a.machine.Step(ev) {
 		a.carryOut(e)

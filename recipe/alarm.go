@@ -16,7 +16,7 @@ type Site uintptr
 // function's name and line are found when they are printed.
 func Caller() Site {
 	var pc [1]uintptr
-	runtime.Callers(3, pc[:])
+	runtime.Callers(3, pc[:]) // behind Callers, Caller and the function that calls it
 	return Site(pc[0])
 }
 

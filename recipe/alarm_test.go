@@ -1,7 +1,7 @@
 package recipe_test
 
 // Possessions that others wait for: the warnings in the log, and what the errors of waits in the
-// same process say of them.
+// same process say of them. Helpers: harness_test.go.
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func TestAPossessionThatOthersWaitForIsLoggedAndNamed(t *testing.T) {
 				rival := g.claims(recipe.ClaimsConfig{Machine: newWaiting})
 				asked := recipe.Asked{At: here(), Lasts: row.lasts}
 				i.Stand(asked)
-				time.Sleep(500 * time.Millisecond) // of its first second
+				time.Sleep(500 * time.Millisecond) // so that no check below is at the instant of a warning
 				if row.received {
 					<-i.Won()
 				}
@@ -84,6 +84,7 @@ func TestAPossessionThatOthersWaitForIsLoggedAndNamed(t *testing.T) {
 					}
 				}
 				for _, other := range []*recipe.Claims[*recipe.Possession]{i, rival} {
+					// 30m: twenty until the last check, and ten more.
 					require.Regexp(g, row.names+` in this process for 30m\S*, asked for at `+asked.At.String()+`$`, g.gaveUp(other, time.Second).Error())
 				}
 

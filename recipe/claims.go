@@ -50,7 +50,7 @@ type core struct {
 	cfg     ClaimsConfig
 	host    *Host
 	ledger  ledger
-	endWait func() Holder             // see readHolder; the actor's
+	endWait func() Holder             // of the standing intent's wait, nil: it does not wait; see readHolder
 	lostAt  atomic.Pointer[time.Time] // when a possession was lost, the first since one was won or an intent withdrawn; nil: none was
 
 	wrap  func(*Possession) any                    // what the application gets for a possession
@@ -87,10 +87,13 @@ func (i *Claims[P]) Held() (won P, has bool) {
 	i.core.ledger.mu.Lock()
 	defer i.core.ledger.mu.Unlock()
 	for _, in := range i.core.ledger.intents {
-		if p := in.held; p != nil && p.Err() == nil && (p.received.Load() || p.offer != nil && p.offer.Received()) {
-			if won, has = p.face.(P); has {
-				return won, true
-			}
+		p := in.held
+		if p == nil || p.Err() != nil {
+			continue
+		}
+		received := p.received.Load() || p.offer != nil && p.offer.Received() // the offer knows of it first
+		if face, made := p.face.(P); made && received {
+			return face, true
 		}
 	}
 	return won, false

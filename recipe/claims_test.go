@@ -1,7 +1,7 @@
 package recipe_test
 
 // Claims and their possessions, when the actor crashes, or gets a message late. How each kind of
-// possession ends: test/losses.
+// possession ends: test/losses. Helpers: harness_test.go.
 
 import (
 	"context"
@@ -220,7 +220,7 @@ func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 					cancel()
 				}
 				synctest.Wait()
-				require.LessOrEqual(g, i.Wishes(), 1)
+				require.LessOrEqual(g, i.Intents(), 1)
 				heal()
 				_ = before.Release(g.ctx) // it was lost, where there was a crash
 				require.NoError(g, g.claim(i).Release(g.ctx))

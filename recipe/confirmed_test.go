@@ -1,7 +1,7 @@
 package recipe_test
 
 // The confirmation of the end of a possession, of an intent and of an instance: no fault makes it
-// come while the znode may exist.
+// come while the znode may exist. Helpers: harness_test.go; Occupy is in export_test.go.
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/crash"
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -23,13 +24,12 @@ import (
 
 const patience = 12 * time.Second // the timeout of the ZooKeeper session
 
-// pledge is a call that ends something while ZooKeeper cannot be reached, and waits for the
-// confirmation.
-type pledge struct {
-	name   string
-	path   string     // of its znode
-	answer chan error // capacity 1
-	stood  bool       // the znode existed when the call returned; set before answer
+// ending is a call that ends something, and waits for the confirmation that its znode is gone.
+type ending struct {
+	name    string
+	path    string     // of the znode
+	answer  chan error // capacity 1
+	existed bool       // the znode did, when the call returned; set before answer
 }
 
 // cutOff is a process that is cut off from ZooKeeper with three ends pending: of a claim, of a
@@ -40,18 +40,18 @@ type cutOff struct {
 	heal func()
 	released,
 	stoodDown,
-	closed *pledge
+	closed *ending
 	claimed *recipe.Claims[*recipe.Possession]
 	refuse  atomic.Bool // credentials
 }
 
-func (c *cutOff) pledges() []*pledge { return []*pledge{c.released, c.stoodDown, c.closed} }
+func (c *cutOff) endings() []*ending { return []*ending{c.released, c.stoodDown, c.closed} }
 
 // pending checks that no call has returned, and that all znodes exist.
 func (c *cutOff) pending() {
 	c.Helper()
 	synctest.Wait()
-	for _, p := range c.pledges() {
+	for _, p := range c.endings() {
 		require.Empty(c, p.answer, p.name)
 		require.True(c, c.ephemeralExists(p.path), p.name)
 	}
@@ -65,7 +65,7 @@ func cutOffInBubble(t *testing.T, test func(c *cutOff)) {
 		g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpSetAuth && c.refuse.Load() {
 				time.Sleep(time.Millisecond) // for the earlier messages: an instance that is stopped drops those that it has not received
-				return zktest.Fail(-115)
+				return zktest.Fail(jute.AuthFailed)
 			}
 			return zktest.Pass
 		})
@@ -98,18 +98,18 @@ func (c *cutOff) ask() {
 	c.pending()
 }
 
-func (c *cutOff) instance(path string) *recipe.Claims[*recipe.Possession] {
-	return c.claims(recipe.ClaimsConfig{Path: path})
+func (g *ground) instance(path string) *recipe.Claims[*recipe.Possession] {
+	return g.claims(recipe.ClaimsConfig{Path: path})
 }
 
-func (c *cutOff) begin(name, path string, ask func() error) *pledge {
-	p := &pledge{name: name, path: path, answer: make(chan error, 1)}
+func (g *ground) begin(name, path string, ask func() error) *ending {
+	e := &ending{name: name, path: path, answer: make(chan error, 1)}
 	go func() { // ends with the answer, for which each case waits
 		err := ask()
-		p.stood = c.ephemeralExists(path)
-		p.answer <- err
+		e.existed = g.ephemeralExists(path)
+		e.answer <- err
 	}()
-	return p
+	return e
 }
 
 // An end is confirmed only when the znode is known to be gone: its deletion was answered, or
@@ -119,10 +119,10 @@ func TestWhatConfirmsAnEnd(t *testing.T) {
 	t.Parallel()
 	const confirmed, unconfirmed = true, false
 	for _, row := range []struct {
-		cause  string
-		befall func(c *cutOff)
-		ends   bool  // whether the ends are confirmed
-		with   error // the error if they are not
+		cause     string
+		befall    func(c *cutOff)
+		confirmed bool  // the three ends
+		with      error // the error if they are not
 	}{
 		{"the deletion was answered", func(c *cutOff) {
 			time.Sleep(time.Second)
@@ -162,11 +162,11 @@ func TestWhatConfirmsAnEnd(t *testing.T) {
 		t.Run(row.cause, func(t *testing.T) {
 			cutOffInBubble(t, func(c *cutOff) {
 				row.befall(c)
-				for _, p := range c.pledges() {
+				for _, p := range c.endings() {
 					err := <-p.answer
-					if row.ends == confirmed {
+					if row.confirmed {
 						require.NoError(c, err, p.name)
-						require.False(c, p.stood, "%s: reported as gone, and it stood", p.name)
+						require.False(c, p.existed, "%s: reported as gone, and it existed", p.name)
 						continue
 					}
 					require.ErrorIs(c, err, row.with, p.name)
@@ -189,8 +189,7 @@ func (c *cutOff) closeInVain() {
 // two waits for the deletion like any other.
 func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 	inBubble(t, func(g *ground) {
-		c := &cutOff{ground: g}
-		i := c.instance("/a")
+		i := g.instance("/a")
 		letGo := make(chan func(), 1)
 		g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 			switch r.Op {
@@ -204,13 +203,13 @@ func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 		})
 		p := g.claim(i)
 		synctest.Wait()
-		released := c.begin("released", p.Path(), func() error { return p.Release(g.ctx) })
+		released := g.begin("released", p.Path(), func() error { return p.Release(g.ctx) })
 		synctest.Wait()
 		(<-letGo)()
 		synctest.Wait()
-		require.Empty(g, released.answer, "the znode stands")
+		require.Empty(g, released.answer, "the znode exists")
 		require.NoError(g, <-released.answer)
-		require.False(g, released.stood)
+		require.False(g, released.existed)
 		require.NoError(g, i.Close(g.ctx))
 	})
 }
@@ -220,20 +219,19 @@ func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 // again.
 func TestARecoveryWaitsForWhatIsBeingDeleted(t *testing.T) {
 	inBubble(t, func(g *ground) {
-		c := &cutOff{ground: g}
-		i := c.instance("/queue")
+		i := g.instance("/queue")
 		i.Stand(recipe.Asked{})
 		p := <-i.Won()
 		lift := g.throttle(zktest.OpDelete, p.Path())
-		released := c.begin("released", p.Path(), func() error { return p.Release(g.ctx) })
+		released := g.begin("released", p.Path(), func() error { return p.Release(g.ctx) })
 		synctest.Wait()
 		crash.Instance(i, "on purpose")
 		time.Sleep(time.Minute)
-		require.Empty(g, released.answer, "the znode stands")
+		require.Empty(g, released.answer, "the znode exists")
 		require.Len(g, g.contenders(), 1)
 		lift()
 		require.NoError(g, <-released.answer)
-		require.False(g, released.stood)
+		require.False(g, released.existed)
 		require.NotEqual(g, p.Path(), (<-i.Won()).Path())
 		require.NoError(g, i.Close(g.ctx))
 	})
@@ -247,7 +245,7 @@ func TestEndsAreTrueWhateverHappens(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			cutOffInBubble(t, func(c *cutOff) {
 				rng := rand.New(rand.NewPCG(seed, 1))
-				bugs := 9 // more in a minute, and the session would be given up
+				bugs := 9 // the session survives ten panics in a minute: see actors.Restarts
 				for range 1 + rng.IntN(6) {
 					switch rng.IntN(6) {
 					case 0, 1:
@@ -270,9 +268,9 @@ func TestEndsAreTrueWhateverHappens(t *testing.T) {
 					time.Sleep(time.Duration(rng.Int64N(int64(patience / 2))))
 				}
 				c.heal()
-				for _, p := range c.pledges() {
+				for _, p := range c.endings() {
 					require.NoError(c, <-p.answer, p.name)
-					require.False(c, p.stood, "%s: reported as gone, and it stood", p.name)
+					require.False(c, p.existed, "%s: reported as gone, and it existed", p.name)
 				}
 				require.NoError(c, c.sess.Err())
 			})
@@ -315,11 +313,11 @@ func TestWhatConfirmsTheEndOfAnInstance(t *testing.T) {
 			inBubble(t, func(g *ground) {
 				g.plant("red")
 				heal := g.from.Partition()
-				var stood bool // when Close returned; set before
+				var existed bool // the flag, when Close returned; set before
 				closed := make(chan error, 1)
 				go func() { // ends with the instance
 					err := g.h.Close(g.ctx)
-					stood = g.ephemeralExists("/flags/red")
+					existed = g.ephemeralExists("/flags/red")
 					closed <- err
 				}()
 				synctest.Wait()
@@ -335,7 +333,7 @@ func TestWhatConfirmsTheEndOfAnInstance(t *testing.T) {
 				require.ErrorIs(g, err, row.err)
 				if row.err == nil {
 					require.NoError(g, err)
-					require.False(g, stood, "reported as gone, and it stood")
+					require.False(g, existed, "reported as gone, and it existed")
 				}
 			}, session.WithTimeout(patience))
 		})

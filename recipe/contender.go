@@ -81,7 +81,7 @@ func (a *actor) writeRecord(e machine.Record) {
 		case err == nil:
 			a.answer(nil, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})
 		case changed(err):
-			a.host.client.Read(e.Epoch, a.recordPath(), false, func(s seam.Seen) { a.found(e, s) })
+			a.host.client.Read(e.Epoch, a.recordPath(), false, func(s seam.Seen) { a.onRecordSeen(e, s) })
 		default:
 			a.answer(err, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Err: err})
 		}
@@ -99,9 +99,9 @@ func changed(err error) bool {
 	return false
 }
 
-// found answers with the content of the record. Before that, a contender that waits for the delay
-// of another's token writes so into the record, once, for observers: no contender depends on it.
-func (a *actor) found(e machine.Record, s seam.Seen) {
+// onRecordSeen answers with the content of the record. A contender that waits out another's delay
+// writes so into the record first, once, for observers: no contender depends on it.
+func (a *actor) onRecordSeen(e machine.Record, s seam.Seen) {
 	found := machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Version: -1, Err: s.Err}
 	r := znode.ParseRecord(s.Data)
 	if s.Exists {

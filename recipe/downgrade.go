@@ -120,9 +120,9 @@ func (a *actor) exchange(done machine.Downgraded, data []byte) {
 	ops := []session.Op{session.DeleteOp(done.Path, -1), session.CreateOp(done.New, data, session.Ephemeral())}
 	a.host.client.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
-		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed):
+		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed): // its outcome may be unknown too, which does not matter any more
 			done.Err = err
-		case errors.Is(err, session.ErrUnknownOutcome):
+		case errors.Is(err, session.ErrUnknownOutcome): // the reader's znode tells
 			a.host.client.Read(done.Epoch, done.New, false, func(s seam.Seen) {
 				switch {
 				case errors.Is(s.Err, session.ErrExpired), errors.Is(s.Err, session.ErrClosed):
@@ -134,9 +134,9 @@ func (a *actor) exchange(done machine.Downgraded, data []byte) {
 				}
 			})
 			return
-		case errors.Is(err, session.ErrNoNode):
+		case errors.Is(err, session.ErrNoNode): // the writer's
 			done.Gone = true
-		default:
+		default: // nil: it is done
 			done.Err = err
 		}
 		a.answer(done.Err, done)

@@ -119,8 +119,8 @@ func (a *actor) wake(e machine.Wake) {
 	const first, most = 20 * time.Millisecond, 5 * time.Second
 	pause := time.Duration(e.After) * time.Millisecond
 	if e.After == 0 {
-		pause = min(first<<min(e.Try, 10), most)
-		pause = pause/2 + rand.N(pause/2)
+		pause = min(first<<min(e.Try, 10), most) // shifted by 10 it is beyond most already
+		pause = pause/2 + rand.N(pause/2)        // half of it is jitter
 	}
 	if t := a.timers[e.Ask]; t != nil {
 		t.Stop()

@@ -2,25 +2,29 @@ package recipe
 
 import "github.com/troupe-go/troupe/internal/seam"
 
-// What tests may do to an instance: occupy its actor, and read its ledger.
+// What tests may do to an instance: keep its actor busy, count its intents, hold up the ends of all
+// possessions, and let a notice of the session come late.
 
 // Occupy blocks the actor, in its first incarnation, until it is let go.
 func (i *Claims[P]) Occupy() (letGo func()) {
+	const firstIncarnation = 1
 	occupied := make(chan struct{})
-	i.core.host.ref.Tell(afterwards{1, func() { <-occupied }})
+	i.core.host.ref.Tell(afterwards{firstIncarnation, func() { <-occupied }})
 	return func() { close(occupied) }
 }
 
-// Wishes is how many wishes are in the ledger.
-func (i *Claims[P]) Wishes() int { return len(i.core.ledger.all()) }
+// Intents is how many intents are in the ledger.
+func (i *Claims[P]) Intents() int { return len(i.core.ledger.all()) }
 
-// HoldUp blocks every call that ends a possession until it is let go.
+// HoldUp blocks every call that ends a possession until it is let go: each takes the possession
+// from the holders (Possession.drop), whose mutex is taken here.
 func HoldUp() (letGo func()) {
 	holders.mu.Lock()
 	return holders.mu.Unlock
 }
 
-// Hear passes on what the session says, in two parts: what tell does comes last.
+// Hear is a notice of the session in two steps: the view of the host has it at once, the actor is
+// told when the test calls tell.
 func (h *Host) Hear(n seam.Event) (tell func()) {
 	m := h.saw(n)
 	return func() { h.ref.Tell(m) }

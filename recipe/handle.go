@@ -31,10 +31,8 @@ func NewHandle(s *session.Session, kind, path string, acl ...session.ACL) *Handl
 
 // Close ends the contexts of [Handle.Within]; false if the handle had ended before.
 func (h *Handle) Close() (first bool) {
-	first = h.end.Err() == nil
 	h.close(h.err)
-	h.end.Set(h.err)
-	return first
+	return h.end.Set(h.err)
 }
 
 // Done closes when the handle has ended: by Close, or with its session.

@@ -1,6 +1,7 @@
 package recipe_test
 
-// The harness of these tests: a server, a session, and an instance of the flag recipe.
+// The harness of these tests: a server, a session, and an instance of the flag recipe. The machines
+// are in machines_test.go; what tests do to an instance from inside, in export_test.go.
 
 import (
 	"context"
@@ -175,13 +176,15 @@ func (g *ground) contenders() []string {
 // tooMany is more panics in a row than an actor is restarted for.
 const tooMany = 12
 
-// bug lets the session's own actor panic that many times: in its epoch, and at each restart.
+// bug lets the session's own actor panic that many times: the last client made here panics over the
+// present state, the others over their second event, which comes with a restart at the latest.
 func (g *ground) bug(times int) {
 	g.Helper()
 	for k := range times {
 		seen := 0
 		_, err := seam.NewClient(g.sess, "a bug", func(seam.Event) {
-			if seen++; seen == 1 && k == times-1 || seen == 2 && k < times-1 {
+			seen++
+			if last := k == times-1; last && seen == 1 || !last && seen == 2 {
 				panic("on purpose")
 			}
 		}, nil)

@@ -149,7 +149,7 @@ func (h *Host) now() view {
 // connect, if it has not. False: the instance has ended.
 func (h *Host) Tell(ev machine.Event) bool {
 	h.cfg.Session.Start()
-	return h.ref.Tell(wished{ev})
+	return h.ref.Tell(intended{ev})
 }
 
 // Hold makes a possession of what the machine has won; it ends when the znode at path does. token

@@ -1,7 +1,7 @@
 package recipe_test
 
 // An instance of a machine: its intents and possessions, its answers and timers, its panics and its
-// end; and handles.
+// end; and handles. Helpers: harness_test.go; flags, teller and scripted are in machines_test.go.
 
 import (
 	"context"
@@ -27,7 +27,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestAWishBecomesAPossession(t *testing.T) {
+func TestAnIntentBecomesAPossession(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		f := g.plant("a")
 		require.True(g, f.Valid())
@@ -141,7 +141,7 @@ func TestTheEndOfTheSession(t *testing.T) {
 // end, and one znode exists.
 func TestPanicsAtEveryRequest(t *testing.T) {
 	t.Parallel()
-	const first, last = 3, 8 // requests 1 and 2 are the session's handshake and sync
+	const first, last = 3, 8 // requests 1 and 2 are the session's handshake and sync; the machine's four follow, and a recovery's
 	for at := first; at <= last; at++ {
 		t.Run(fmt.Sprintf("request %d", at), func(t *testing.T) {
 			inBubble(t, func(g *ground) {
@@ -156,11 +156,11 @@ func TestPanicsAtEveryRequest(t *testing.T) {
 				require.True(g, g.h.Tell(plant{"a"}))
 				time.Sleep(5 * time.Second)
 				remove()
-				var last flag
+				var newest flag
 				for len(g.flags) > 0 {
-					last = <-g.flags
+					newest = <-g.flags
 				}
-				require.True(g, last.Valid())
+				require.True(g, newest.Valid())
 				require.True(g, g.exists("a"))
 			})
 		})
@@ -298,11 +298,7 @@ func TestAnInstanceEndsAlsoIfEndedPanics(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		h := g.run(stops, func(error) { panic("in Ended") })
 		require.ErrorIs(g, h.Close(g.ctx), errStuck)
-		select {
-		case <-h.Done():
-		case <-time.After(time.Minute):
-			g.Fatal("not done")
-		}
+		bubble.Closes(g, h.Done(), "Done")
 	})
 }
 
@@ -322,11 +318,7 @@ func TestAnEffectThatIsNotCarriedOut(t *testing.T) {
 			inBubble(t, func(g *ground) {
 				h := g.run(func(machine.Event) []machine.Effect { return []machine.Effect{c.effect} }, nil)
 				require.True(g, h.Tell(plant{}))
-				select {
-				case <-h.Done():
-				case <-time.After(time.Hour):
-					g.Fatal("not told")
-				}
+				bubble.Closes(g, h.Done(), "Done")
 				require.ErrorContains(g, h.Err(), c.want)
 			})
 		})
@@ -428,7 +420,7 @@ func TestAHandleEndsByCloseOrWithItsSession(t *testing.T) {
 					if h.wait != nil {
 						require.ErrorIs(t, bubble.Get(t, waits, "the wait"), session.ErrClosed)
 					}
-					if name != "multi" || how == "closed" {
+					if name != "multi" || how == "closed" { // a Multi has no session of its own
 						bubble.Closed(t, h.Done(), "the handle")
 						require.ErrorIs(t, h.Err(), session.ErrClosed)
 					}

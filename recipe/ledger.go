@@ -9,7 +9,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// intent is one wish in the ledger: the standing intent, or a call of Claim.
+// intent is an entry of the ledger: the standing intent, or a call of Claim.
 type intent struct {
 	// Set once.
 	id     machine.Claim

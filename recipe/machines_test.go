@@ -144,12 +144,12 @@ type alone struct {
 	claims   []machine.Wanted // in order: the possession is the first one's
 	znode    string           // path of its znode
 	token    int64
-	state    machine.Phase // Determining: the znode exists, and is not granted yet
-	leaving  bool
+	state    machine.Phase    // Offering: the create is pending; Determining: the znode exists, and is not granted yet
+	leaving  bool             // the delete is pending; the state is Idle
 	lost     bool             // the possession was lost
 	whenGone []machine.Effect // to be emitted when the znode is gone
-	told     machine.Phase
-	out      []machine.Effect
+	told     machine.Phase    // by the last Publish
+	out      []machine.Effect // of the step
 }
 
 func newAlone() machine.Machine { return &alone{} }
@@ -202,11 +202,11 @@ func (a *alone) on(ev machine.Event) {
 			a.gone()
 		}
 	default:
-		a.onWish(ev)
+		a.onClaim(ev)
 	}
 }
 
-func (a *alone) onWish(ev machine.Event) {
+func (a *alone) onClaim(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.Wanted:
 		a.claims = append(a.claims, ev)
@@ -237,17 +237,18 @@ func (a *alone) onWish(ev machine.Event) {
 	}
 }
 
-// answer emits an effect about a claim when nothing of it is left. The znode is deleted if there is
-// no other claim.
-func (a *alone) answer(e machine.Effect, last bool) {
-	switch {
-	case a.epoch == 0 || a.state == machine.Idle && !a.leaving || !a.leaving && !last:
+// answer emits an effect about a claim when nothing of it is left in ZooKeeper. withZnode: the
+// znode has to go for that. While its create is pending, onEntered deletes it.
+func (a *alone) answer(e machine.Effect, withZnode bool) {
+	noZnode := a.epoch == 0 || a.state == machine.Idle && !a.leaving
+	if noZnode || !withZnode && !a.leaving {
 		a.do(e)
 		return
-	case !a.leaving && a.znode != "":
-		a.leave()
 	}
 	a.whenGone = append(a.whenGone, e)
+	if a.znode != "" && !a.leaving {
+		a.leave()
+	}
 }
 
 // enter creates the znode if there is a claim.

@@ -13,13 +13,13 @@ type (
 		number uint64 // of the notices so far
 		notice seam.Event
 	}
-	wished   struct{ event machine.Event } // by the face
+	intended struct{ event machine.Event } // by the face: an intent
 	closing  struct{}                      // by the face
 	answered struct {                      // by the session, to this incarnation
 		incarnation int
 		event       machine.Event
 	}
-	recovered struct { // by the session: the znodes that the crashed incarnation left
+	recovered struct { // by the session, see recovery.go: the znodes that the crashed incarnation left
 		incarnation int
 		epoch       uint64
 		left        []string
@@ -33,11 +33,11 @@ type (
 	wanted          struct{ claim machine.Claim }    // by the face: it is in the ledger
 	withdrawn       struct{ claim machine.Claim }    // by the face: it is in the ledger
 	released        struct{ possession *Possession } // by the face: its hold has ended
-	lost            struct{ possession *Possession } // by the session: its hold has ended without a release
+	lost            struct{ possession *Possession } // by the session: its hold has ended without a release; by the face: see Possession.Lose
 	downgradeWanted struct{ possession *Possession } // by the face: its hold has ended, for a reader's
 
-	// afterwards is what follows from an answer before the machine is told of it. As a message for
-	// one incarnation it is dropped if that has crashed meanwhile.
+	// afterwards is what the actor does after an answer, before the machine is told of it. It is
+	// for the incarnation that asked: if that has crashed meanwhile, it is dropped.
 	afterwards struct {
 		incarnation int
 		do          func()
@@ -45,7 +45,7 @@ type (
 )
 
 func (noticed) message()         {}
-func (wished) message()          {}
+func (intended) message()        {}
 func (closing) message()         {}
 func (answered) message()        {}
 func (recovered) message()       {}

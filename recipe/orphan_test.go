@@ -1,7 +1,7 @@
 package recipe_test
 
 // Sequential znodes whose create had an unknown outcome when the actor crashed: they are found by
-// the GUIDs in their names.
+// the GUIDs in their names. Helpers: harness_test.go; the sitter is in machines_test.go.
 
 import (
 	"errors"

@@ -9,7 +9,7 @@ import org.apache.curator.framework.recipes.queue.*;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.RetryNTimes;
 
-/** Contends by Curator's recipes. child.go has the lines that it reads and writes; fleet.go does the same in Go. */
+/** Contends by Curator's recipes. In participants.go, child has the lines that it reads and writes, and fleet does the same in Go. */
 public final class Peer {
     private final List<CuratorFramework> clients = new ArrayList<>();
     private final List<List<Callable<Boolean>>> contenders = new ArrayList<>(); // how each locks and unlocks; false after 20 s in vain

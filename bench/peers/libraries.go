@@ -204,9 +204,9 @@ func measureCrowd(locks int) (line string, err error) {
 		l.Acquire()
 	}
 	err = settle(e, locks+locks/onPath, 1, 20*patience)
-	lined := time.Since(began)
+	queued := time.Since(began)
 	live, resident := (memory()-empty)/1024, status("self", 24)*float64(os.Getpagesize())/(1<<20)
 	began = time.Now()
 	err = errors.Join(err, ours{s}.close())
-	return fmt.Sprintf("%d | %.0f | %.0f | %.0f | %.1f |\n", locks, lined.Seconds(), live, resident, time.Since(began).Seconds()), err
+	return fmt.Sprintf("%d | %.0f | %.0f | %.0f | %.1f |\n", locks, queued.Seconds(), live, resident, time.Since(began).Seconds()), err
 }

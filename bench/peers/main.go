@@ -113,9 +113,13 @@ func (o *options) tell(report string) error {
 
 // row is one comparison: the contenders, their paths, and how many cycles they make.
 type row struct {
-	name, kind, title     string // kind: lock, election, crash, shared, barrier, queue
-	sessions, each, paths int    // each: contenders of a session; paths: over which they are spread
-	cycles                int    // of each contender in a turn; zero if the first on each path holds, and a cycle is a waiter's
+	name     string
+	kind     string // lock, election, crash, shared, barrier, queue
+	title    string
+	sessions int
+	each     int // contenders of a session
+	paths    int // over which the contenders are spread
+	cycles   int // of each contender in a turn; zero if the first on each path holds, and a cycle is a waiter's
 
 	// The requests of raw in a cycle: a run with others fails. They differ by chance where a
 	// contender that is first makes one less, and a writer lists once more for each reader that it
@@ -123,8 +127,8 @@ type row struct {
 	// nearly all pings.
 	least, most float64
 
-	work time.Duration
-	who  string
+	work time.Duration // for so long a contender holds
+	who  string        // the participants
 }
 
 // The participants of a row: all; those in this process, whose contenders can be made to wait in an
@@ -136,7 +140,7 @@ const (
 	jobs = "raw Curator kazoo Troupe"
 )
 
-var rows = []row{
+var rows = []row{ // name, kind, title, sessions, each, paths, cycles, least, most, work, who
 	{"uncontended", "lock", "uncontended lock", 1, 1, 1, 800, 3, 3, 0, all},
 	{"work", "lock", "uncontended lock, held for 2 ms", 1, 1, 1, 200, 3, 3, 2 * time.Millisecond, all},
 	{"many", "lock", "64 locks of one session at once", 1, 64, 64, 50, 3, 3, 0, all},

@@ -1,4 +1,4 @@
-"""Contends by kazoo's locks. child.go has the lines that it reads and writes; fleet.go does the same in Go."""
+"""Contends by kazoo's locks and queues. In participants.go, child has the lines that it reads and writes, and fleet does the same in Go."""
 
 import logging
 import os

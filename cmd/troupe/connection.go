@@ -11,8 +11,6 @@ import (
 	"math"
 	"net"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/troupe-go/troupe/fxmodule"
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -70,7 +67,6 @@ func (c *connection) environment(flags *pflag.FlagSet) error {
 	return wrong
 }
 
-// credential reads the credential.
 func (c *connection) credential() error {
 	c.AuthScheme, c.AuthSecret = os.Getenv("TROUPE_AUTH_SCHEME"), fxmodule.Secret(os.Getenv("TROUPE_AUTH_SECRET"))
 	if c.authFile == "" {
@@ -107,7 +103,6 @@ func (c *connection) settle(cmd *cobra.Command) error {
 	return c.Validate()
 }
 
-// connect opens a session.
 func (c *connection) connect(cmd *cobra.Command) (*session.Session, error) {
 	if err := c.settle(cmd); err != nil {
 		return nil, usage{err}
@@ -182,39 +177,4 @@ func addresses(servers []string) (addrs []string, chroot string) {
 		addrs = append(addrs, addr)
 	}
 	return addrs, chroot
-}
-
-// fault is the known defect of a version of ZooKeeper, or "": see docs/operations.md.
-func fault(version string) string {
-	v := make([]int, 3)
-	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &v[0], &v[1], &v[2]); n < len(v) {
-		return ""
-	}
-	switch before := func(release ...int) bool { return slices.Compare(v, release) < 0 }; {
-	case before(3, 9, 2):
-		return "confirmed writes may be lost when servers crash (ZOOKEEPER-4643, ZOOKEEPER-4785), and a server may fail to join while there are writes (ZOOKEEPER-4394)"
-	case before(3, 9, 3):
-		return "a server may fail to join while there are writes (ZOOKEEPER-4394)"
-	case before(3, 9, 4):
-		return "confirmed writes may be lost when a server leads that had lagged (ZOOKEEPER-4925)"
-	}
-	return ""
-}
-
-// holding is how many contenders of a queue may hold at a time: one, all readers before a writer,
-// or as many as a semaphore has permits for, which read returns; all if that fails.
-func holding(all []znode.Contender, read func() ([]byte, session.Stat, error)) int {
-	permits := math.MaxInt
-	if len(all) > 1 && all[0].Kind == znode.Lease {
-		data, _, _ := read()
-		permits, _ = strconv.Atoi(string(data))
-		permits = cmp.Or(permits, math.MaxInt)
-	}
-	for i, c := range all {
-		permits -= c.Weight
-		if permits < 0 || i > 0 && c.Kind != znode.Lease && (c.Kind != znode.Read || all[0].Kind != znode.Read) {
-			return i
-		}
-	}
-	return len(all)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"regexp"
 	"slices"
@@ -292,6 +293,24 @@ func (x *examination) examineContenders(ctx context.Context, s *session.Session,
 			}
 		}
 	}
+}
+
+// holding is how many contenders of a queue may hold at a time: one, all readers before a writer,
+// or as many as a semaphore has permits for, which read returns; all if that fails.
+func holding(all []znode.Contender, read func() ([]byte, session.Stat, error)) int {
+	permits := math.MaxInt
+	if len(all) > 1 && all[0].Kind == znode.Lease {
+		data, _, _ := read()
+		permits, _ = strconv.Atoi(string(data))
+		permits = cmp.Or(permits, math.MaxInt)
+	}
+	for i, c := range all {
+		permits -= c.Weight
+		if permits < 0 || i > 0 && c.Kind != znode.Lease && (c.Kind != znode.Read || all[0].Kind != znode.Read) {
+			return i
+		}
+	}
+	return len(all)
 }
 
 // walk reads the znodes at and below paths. It also returns how many more there are at least.

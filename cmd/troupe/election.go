@@ -155,7 +155,7 @@ all between. Those that wait queue again, behind the others, and so does a leade
 may not.
 
 The leader may be at work still while the next one is: see its token. Term.TransferTo, in the leader's own program, has no such overlap.`
-	return a.destroys(cmd)
+	return a.withYes(cmd)
 }
 
 // candidatesTo are the candidates of an election, and the index of the one with an id or a path.

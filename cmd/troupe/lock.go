@@ -77,7 +77,7 @@ const breakHelp = "Delete the holder's znode, or a contender's: it may be at wor
 // takes is a command that takes a lock, or a place in its queue, away from the contender at PATH or
 // the only holder there. It asks first, and prints the word of do ("broken") and the contender.
 func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *session.Session, contender string) (done string, err error)) *cobra.Command {
-	return a.destroys(a.command(name+" PATH", short, func(ctx context.Context, s *session.Session, args []string) error {
+	return a.withYes(a.command(name+" PATH", short, func(ctx context.Context, s *session.Session, args []string) error {
 		all, at, err := find(ctx, s, args[0], recipe)
 		if err != nil {
 			return err

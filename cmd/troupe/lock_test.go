@@ -131,12 +131,12 @@ func TestWhatIsRefusedTakesNothingAway(t *testing.T) {
 		} {
 			out, code := troupe(t, strings.Fields(command)...)
 			require.Contains(t, out, says, command)
-			want := 1
+			want := statusNo
 			switch {
 			case strings.Contains(says, "does not exist"):
-				want = 5
+				want = statusMissing
 			case strings.Contains(says, "needs WRITE"):
-				want = 4
+				want = statusForbidden
 			}
 			require.Equal(t, want, code, command)
 		}
@@ -164,11 +164,11 @@ func TestAHolderThatMayNotBeReadIsNotNobody(t *testing.T) {
 		require.Contains(t, out, `"state": "unreadable"`)
 		require.NotContains(t, out, "0001-01-01", "a time that is not known is left out")
 		for _, command := range []string{"lock show /s --check", "lock break /s -y"} {
-			out := exits(t, 4, strings.Fields(command)...)
+			out := exits(t, statusForbidden, strings.Fields(command)...)
 			require.Contains(t, out, "troupe: who holds /s is not known: not permitted by the znode's ACL", command)
 		}
 		all := must(a.Contenders(bubble.Minute(t)))
-		exits(t, 5, "lock", "break", all[0].Path+"0", "-y")
+		exits(t, statusMissing, "lock", "break", all[0].Path+"0", "-y")
 		out, _ = troupe(t, "ls", "--kinds", "/")
 		require.Regexp(t, `/a +lock +- +0 +1\n`, out)
 	})

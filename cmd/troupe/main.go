@@ -6,7 +6,7 @@
 //   - connection.go: flags of the connection, four-letter words; print.go: tables, JSON, times, escaping
 //   - znode.go, config.go, kinds.go, recipes.go, rounds.go: commands that show and change znodes
 //   - lock.go, election.go, queue.go: these recipes; run.go, child_*.go: commands under a possession
-//   - doctor.go, told.go: the examination of servers; server.go: the embedded server as a process
+//   - doctor.go: the examination of servers and znodes, told.go: what servers say; server.go: the embedded server as a process
 package main
 
 import (
@@ -28,9 +28,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-func main() {
-	os.Exit(run())
-}
+func main() { os.Exit(run()) }
 
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // the process itself is the root
@@ -47,7 +45,7 @@ func (a *app) execute(ctx context.Context, cmd *cobra.Command) int {
 	a.to.log = logs.Warnings(slog.NewTextHandler(a.log, nil))
 	err := cmd.ExecuteContext(ctx)
 	logs.Wait(a.to.log)
-	if _, has := errors.AsType[failure](err); err != nil && !a.begun && !has {
+	if _, has := errors.AsType[failure](err); err != nil && !a.valid && !has {
 		err = usage{err}
 	}
 	if err = cmp.Or(err, a.out.failed); err == nil {

@@ -251,9 +251,7 @@ func (s sessionID) String() string { return "0x" + strconv.FormatUint(uint64(s),
 
 // MarshalText implements [encoding.TextMarshaler]: as a number an id would be wrong in a reader
 // that has floating-point numbers alone.
-func (s sessionID) MarshalText() ([]byte, error) { //nolint:unparam // the interface has it
-	return []byte(s.String()), nil
-}
+func (s sessionID) MarshalText() ([]byte, error) { return []byte(s.String()), nil } //nolint:unparam // the interface has it
 
 // plain is a text for a terminal: unprintable characters are escaped, a long text is cut.
 func plain(text string) string {

@@ -88,6 +88,8 @@ func client(t *testing.T, address string, opts ...session.Option) *session.Sessi
 	return bubble.Open(t, []string{address}, append(opts, session.WithTimeout(20*time.Second))...)
 }
 
+func secondEpoch(is session.Status) bool { return is.Epoch == 2 && is.State == session.Connected }
+
 // A file that does not exist yet is an empty tree. The process writes its tree on SIGHUP and goes
 // on; on SIGTERM it writes its tree and stops, and is started again with it. A client gets a new
 // session, and finds its znodes, but for the ephemeral ones.
@@ -115,11 +117,7 @@ func TestAClientFindsItsZnodesWhenTheServerIsStartedAgainFromItsDump(t *testing.
 	require.Contains(t, first.log.String(), "session opened")
 	require.Len(t, must(os.ReadDir(dir)), 1, "no other file is left")
 	second := started(t, server, "--listen", first.address, "--load", file, "--dump", file)
-	for status := range c.Observe(ctx) {
-		if status.Epoch == 2 && status.State == session.Connected {
-			break
-		}
-	}
+	bubble.Await(t, c.Observe(ctx), "the next session", secondEpoch)
 	data, after, err := c.Get(ctx, "/app")
 	require.NoError(t, err)
 	require.Equal(t, "2", string(data))
@@ -146,12 +144,7 @@ func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *
 	id := c.Status().SessionID
 	first.end(t, syscall.SIGKILL)
 	started(t, server, "--listen", first.address)
-	for status := range c.Observe(ctx) {
-		if status.Epoch == 2 && status.State == session.Connected {
-			break
-		}
-	}
-	require.NoError(t, ctx.Err(), "the next session began")
+	bubble.Await(t, c.Observe(ctx), "the next session", secondEpoch)
 	must(c.Create(ctx, "/a", nil))
 	require.NotEqual(t, id, c.Status().SessionID)
 	require.NoError(t, c.Close(ctx)) // while there is a server

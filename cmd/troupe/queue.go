@@ -54,7 +54,7 @@ func queues(a *app) *cobra.Command {
 	})
 	remove.Args = arguments(2, math.MaxInt)
 	return group("queue", "Queues", queueLs(a, "ls", "items"), find, consumers, queuePut(a), peek,
-		queueLs(a, "dead", "dead letters"), queueRequeue(a), a.destroys(remove), queuePurge(a))
+		queueLs(a, "dead", "dead letters"), queueRequeue(a), a.withYes(remove), queuePurge(a))
 }
 
 // byID is the error of a request for an item by its id. The queue exists, so the id is wrong, not
@@ -272,5 +272,5 @@ func queuePurge(a *app) *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say how many it would delete")
 	cmd.Flags().Uint32Var(&limit, "limit", 1_000_000, "how many at most")
-	return a.destroys(cmd)
+	return a.withYes(cmd)
 }

@@ -58,11 +58,11 @@ func groupAt(ctx context.Context, s *session.Session, path string) (g groupHere,
 func barriers(a *app) *cobra.Command {
 	return group("barrier", "Barriers",
 		barrierShow(a),
-		a.destroys(barrierBreak(a)),
+		a.withYes(barrierBreak(a)),
 		on(a, "raise PATH", "Raise a barrier, so that processes wait for it", barrierAt, func(ctx context.Context, b barrierHere, _ []string) error {
 			return b.recipe.Raise(ctx)
 		}),
-		a.destroys(on(a, "lower PATH", "Lower it: the znode is deleted", barrierAt, func(ctx context.Context, b barrierHere, args []string) error {
+		a.withYes(on(a, "lower PATH", "Lower it: the znode is deleted", barrierAt, func(ctx context.Context, b barrierHere, args []string) error {
 			if b.now.State == "lowered" {
 				return &session.OpError{Op: "lower", Path: args[0], Err: session.ErrNoNode}
 			}
@@ -82,7 +82,6 @@ type barrierRow struct {
 
 type barrierHere = here[*barrier.Barrier, barrierRow]
 
-// barrierAt is the barrier at a path.
 func barrierAt(ctx context.Context, s *session.Session, path string) (b barrierHere, err error) {
 	if b.recipe, err = barrier.New(s, path); err != nil {
 		return b, err

@@ -25,8 +25,8 @@ type app struct {
 	release  func() // lets the next signal end the program at once
 	to       connection
 	json     bool
-	begun    bool                   // the command line is valid
-	yes      bool                   // commands of destroys do not ask
+	valid    bool                   // the command line was found valid; an error before that is one of usage
+	yes      bool                   // confirm does not ask
 	at       func(time.Time) string // prints times in a table
 }
 
@@ -43,7 +43,7 @@ A credential is read from --auth-file, a line "digest user:password", or from TR
 		SilenceErrors: true,
 		Version:       built().Version,
 
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) { a.begun = cmd.ValidateFlagGroups() == nil }, // else cobra says so next
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { a.valid = cmd.ValidateFlagGroups() == nil }, // else cobra says so next
 	}
 	cmd.SetVersionTemplate("troupe {{.Version}}\n")
 	cmd.SetHelpCommand(help())
@@ -97,9 +97,10 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// command connects, and takes as many arguments as its usage names, the path first.
+// command connects, and calls do with the session. It takes as many arguments as use names, each in
+// one word, the first of them a path; for other numbers the caller sets Args.
 func (a *app) command(use, short string, do func(ctx context.Context, s *session.Session, args []string) error) *cobra.Command {
-	n := strings.Count(use, " ")
+	n := strings.Count(use, " ") // use is "ls PATH", or "set PATH VALUE"
 	return &cobra.Command{
 		Use: use, Short: short, Args: arguments(n, n),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -134,35 +135,36 @@ func choose[T any](cond bool, yes, no T) T {
 	return no
 }
 
-// here is the result of open for a path: a recipe, and its present state.
+// here is a recipe at a path, and its present state, as functions called …At open it for on.
 type here[R, S any] struct {
 	recipe R
 	now    S
 }
 
-// on is a command that calls do with the result of open for its path.
+// on is a command that calls do with the result of open, such as queueAt, for its path.
 func on[T any](
 	a *app, use, short string, open func(context.Context, *session.Session, string) (T, error), do func(context.Context, T, []string) error,
 ) *cobra.Command {
 	return a.command(use, short, func(ctx context.Context, s *session.Session, args []string) error {
-		at, err := open(ctx, s, args[0])
+		opened, err := open(ctx, s, args[0])
 		if err != nil {
 			return err
 		}
-		return do(ctx, at, args)
+		return do(ctx, opened, args)
 	})
 }
 
 // free is open for a command that only shows: a path that has not been used yet, or whose container
-// has gone, is empty. A message says that it does not exist.
+// has gone, is empty, with a message. That a contender's own path has gone stays an error.
 func free[T any](a *app, open func(context.Context, *session.Session, string) (T, error)) func(context.Context, *session.Session, string) (T, error) {
 	return func(ctx context.Context, s *session.Session, path string) (T, error) {
-		at, err := open(ctx, s, path)
-		if _, one := znode.ParseContender(path[strings.LastIndex(path, "/")+1:]); errors.Is(err, session.ErrNoNode) && !one {
+		opened, err := open(ctx, s, path)
+		_, name := znode.Split(path)
+		if _, isContender := znode.ParseContender(name); errors.Is(err, session.ErrNoNode) && !isContender {
 			fmt.Fprintf(a.log, "%s does not exist\n", escaped(path))
 			err = nil
 		}
-		return at, err
+		return opened, err
 	}
 }
 
@@ -176,8 +178,9 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// destroys makes the command ask before it does something, or need --yes.
-func (a *app) destroys(cmd *cobra.Command) *cobra.Command {
+// withYes gives a command the flag --yes. The command's function calls confirm before it changes
+// anything: see TestEachCommandWithYesAsks.
+func (a *app) withYes(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask")
 	return cmd
 }
@@ -196,7 +199,7 @@ func (a *app) data(arg string) ([]byte, error) {
 	return data, err
 }
 
-// confirm asks a person; without one and without --yes it refuses.
+// confirm asks a person, unless --yes is given; it refuses without a terminal.
 func (a *app) confirm(what string, args ...any) error {
 	what = fmt.Sprintf(what, args...)
 	switch {

@@ -20,13 +20,13 @@ func TestARunSaysWhoseItIsAndWhatFor(t *testing.T) {
 	s := client(t, server.Servers()[0])
 	for _, kind := range [][]string{nil, {"--shared"}, {"-n", "1"}} {
 		path := "/a" + string(rune('0'+len(kind)))
-		p := begin(t, server, "echo up; exec sleep 60", append(append([]string{"lock", "run"}, kind...), path, "--name", "orders-7", "--data", "nightly")...)
+		p := startScript(t, server, "echo up; exec sleep 60", append(append([]string{"lock", "run"}, kind...), path, "--name", "orders-7", "--data", "nightly")...)
 		require.Equal(t, "up", p.line(), &p.log)
-		c := standing(t, s, path, 1)[0]
+		c := awaitContenders(t, s, path, 1)[0]
 		require.Equal(t, "orders-7", c.Owner.Name)
 		require.Equal(t, "nightly", string(c.Data))
 	}
-	p := begin(t, server, "echo up; exec sleep 60", "election", "run", "/e", "--name", "orders-7", "--data", "http://a")
+	p := startScript(t, server, "echo up; exec sleep 60", "election", "run", "/e", "--name", "orders-7", "--data", "http://a")
 	require.Equal(t, "up", p.line(), &p.log)
 	all := must(must(election.New(s, "/e")).Candidates(bubble.Minute(t)))
 	require.Equal(t, "orders-7", all[0].Owner.Name)

@@ -3,7 +3,7 @@
 package main
 
 // lock run and election run, with real processes: what a command gets, how it ends, and what the
-// program's own status is.
+// program's own status is. Helpers: world_test.go, process_test.go (client).
 
 import (
 	"bufio"
@@ -36,13 +36,14 @@ type running struct {
 	log bytes.Buffer
 }
 
-// begin starts the program with the words before "--", and a shell with a script behind them.
-func begin(t *testing.T, server *zktest.Server, script string, args ...string) *running {
+// startScript starts the program with the words before "--", and a shell with a script behind them.
+func startScript(t *testing.T, server *zktest.Server, script string, args ...string) *running {
 	t.Helper()
-	return begun(t, "", append(append(args, "--servers", strings.Join(server.Servers(), ","), "--"), "sh", "-c", script)...)
+	return start(t, "", append(append(args, "--servers", strings.Join(server.Servers(), ","), "--"), "sh", "-c", script)...)
 }
 
-func begun(t *testing.T, in string, args ...string) *running {
+// start starts the program with a standard input and arguments.
+func start(t *testing.T, in string, args ...string) *running {
 	t.Helper()
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
@@ -78,8 +79,8 @@ func (p *running) signal(sig syscall.Signal) {
 	require.NoError(p.t, p.cmd.Process.Signal(sig))
 }
 
-// standing waits until a lock has n contenders, and returns them.
-func standing(t *testing.T, s *session.Session, path string, n int) []lock.Contender {
+// awaitContenders waits until a lock has n contenders, and returns them.
+func awaitContenders(t *testing.T, s *session.Session, path string, n int) []lock.Contender {
 	t.Helper()
 	l := must(lock.New(s, path))
 	return bubble.Await(t, l.Observe(bubble.Minute(t)), "contenders", func(all []lock.Contender) bool { return len(all) == n })
@@ -148,7 +149,7 @@ func TestTheStatusIsTheCommandsOrSaysWhyThereIsNone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := begun(t, "", c.args...)
+			p := start(t, "", c.args...)
 			out, status := p.end()
 			require.Equal(t, c.status, status, "%v", &p.log)
 			require.Empty(t, out)
@@ -187,14 +188,14 @@ func TestACommandHasPathTokenAndTheProgramsInput(t *testing.T) {
 	at := "--servers=" + server.Servers()[0]
 	s, g := taken(t, server, "/a")
 	require.NoError(t, g.Release(bubble.Minute(t)))
-	p := begun(t, "typed\n", "lock", "run", at, "/a", "--", "sh", "-c", `cat; echo "$TROUPE_PATH $(($TROUPE_TOKEN > $0))"`, "0")
+	p := start(t, "typed\n", "lock", "run", at, "/a", "--", "sh", "-c", `cat; echo "$TROUPE_PATH $(($TROUPE_TOKEN > $0))"`, "0")
 	require.Equal(t, "typed", p.line())
 	require.Equal(t, "/a 1", p.line())
 	out, status := p.end()
 	require.Zero(t, status)
 	require.Empty(t, out)
-	standing(t, s, "/a", 0)
-	p = begun(t, "", "election", "run", at, "/b", "--", "sh", "-c", `echo "$TROUPE_PATH ${TROUPE_ELECTION_ID:+id}"`)
+	awaitContenders(t, s, "/a", 0)
+	p = start(t, "", "election", "run", at, "/b", "--", "sh", "-c", `echo "$TROUPE_PATH ${TROUPE_ELECTION_ID:+id}"`)
 	require.Equal(t, "/b id", p.line())
 }
 
@@ -204,7 +205,7 @@ func TestSignalsReachTheCommandsGroup(t *testing.T) {
 	for name, sig := range map[string]syscall.Signal{"INT": 2, "TERM": 15, "HUP": 1, "QUIT": 3, "USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := begin(t, server, `trap "echo `+name+`; exit 5" `+name+`; echo up; while :; do sleep 0.01; done`, "lock", "run", "/"+name)
+			p := startScript(t, server, `trap "echo `+name+`; exit 5" `+name+`; echo up; while :; do sleep 0.01; done`, "lock", "run", "/"+name)
 			require.Equal(t, "up", p.line())
 			p.signal(sig)
 			require.Equal(t, name, p.line())
@@ -218,14 +219,14 @@ func TestASignalEndsTheWait(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)
 	s, _ := taken(t, server, "/a")
-	p := begin(t, server, "echo up", "lock", "run", "/a")
-	standing(t, s, "/a", 2)
+	p := startScript(t, server, "echo up", "lock", "run", "/a")
+	awaitContenders(t, s, "/a", 2)
 	p.signal(syscall.SIGTERM)
 	out, status := p.end()
 	require.Equal(t, 128+15, status)
 	require.Empty(t, out)
 	require.Equal(t, "troupe: given up: terminated\n", p.log.String())
-	standing(t, s, "/a", 1)
+	awaitContenders(t, s, "/a", 1)
 }
 
 // A script that does not end by SIGTERM, and one that does, and says that it was sent.
@@ -249,7 +250,7 @@ func TestALossEndsTheCommand(t *testing.T) {
 		"that does not hear: expired": {stubborn, nil, expire, ""},
 		"expired, with overlap":       {obedient, []string{"--allow-overlap", "--grace", "1h"}, expire, "term\n"},
 		"broken": {patient, []string{"--allow-overlap", "--grace", "1h"}, func(t *testing.T, server *zktest.Server, _ lock.Contender) {
-			_, status := begun(t, "", "lock", "break", "/a", "--yes", "--servers", server.Servers()[0]).end()
+			_, status := start(t, "", "lock", "break", "/a", "--yes", "--servers", server.Servers()[0]).end()
 			require.Zero(t, status)
 			require.NoError(t, os.WriteFile(gone, nil, 0o600))
 		}, "term\n"},
@@ -261,14 +262,14 @@ func TestALossEndsTheCommand(t *testing.T) {
 			t.Parallel()
 			server := zktest.Start(t)
 			s := client(t, server.Servers()[0])
-			p := begin(t, server, c.script, append([]string{"lock", "run", "/a"}, c.args...)...)
+			p := startScript(t, server, c.script, append([]string{"lock", "run", "/a"}, c.args...)...)
 			require.Equal(t, "up", p.line())
-			c.lose(t, server, standing(t, s, "/a", 1)[0])
+			c.lose(t, server, awaitContenders(t, s, "/a", 1)[0])
 			out, status := p.end()
 			require.Equal(t, 123, status, "%v", &p.log)
 			require.Contains(t, out, c.says)
 			require.Contains(t, p.log.String(), "lost")
-			standing(t, s, "/a", 0)
+			awaitContenders(t, s, "/a", 0)
 		})
 	}
 }
@@ -310,9 +311,9 @@ func TestWhatCannotBeReleasedGoesWithTheSession(t *testing.T) {
 func TestARevokedCommandIsAskedAndTakesItsTime(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)
-	p := begin(t, server, strings.Replace(obedient, "exit 0", "exit 6", 1), "lock", "run", "/a")
+	p := startScript(t, server, strings.Replace(obedient, "exit 0", "exit 6", 1), "lock", "run", "/a")
 	require.Equal(t, "up", p.line())
-	_, status := begun(t, "", "lock", "revoke", "/a", "-y", "--servers", server.Servers()[0]).end()
+	_, status := start(t, "", "lock", "revoke", "/a", "-y", "--servers", server.Servers()[0]).end()
 	require.Zero(t, status)
 	require.Equal(t, "term", p.line())
 	_, status = p.end()
@@ -323,8 +324,8 @@ func TestACommandWhosePlaceIsRevokedIsNotStarted(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)
 	s, g := taken(t, server, "/a")
-	p := begin(t, server, "echo up", "lock", "run", "/a")
-	require.NoError(t, lock.Revoke(t.Context(), s, standing(t, s, "/a", 2)[1].Path))
+	p := startScript(t, server, "echo up", "lock", "run", "/a")
+	require.NoError(t, lock.Revoke(t.Context(), s, awaitContenders(t, s, "/a", 2)[1].Path))
 	require.NoError(t, g.Release(t.Context()))
 	out, status := p.end()
 	require.Equal(t, 123, status)
@@ -337,7 +338,7 @@ func TestOnLinuxTheCommandDiesWithTheProgram(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("Linux alone tells a process of its parent's death")
 	}
-	p := begin(t, zktest.Start(t), "echo up; exec sleep 1000", "lock", "run", "/a")
+	p := startScript(t, zktest.Start(t), "echo up; exec sleep 1000", "lock", "run", "/a")
 	require.Equal(t, "up", p.line())
 	p.signal(syscall.SIGKILL)
 	out, _ := p.end()
@@ -348,16 +349,26 @@ func TestReadersAndPermitsAreHeldTogether(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)
 	s := client(t, server.Servers()[0])
-	for path, args := range map[string][]string{"/readers": {"--shared"}, "/permits": {"-n", "2"}} {
+	for path, c := range map[string]struct {
+		args   []string
+		others [][]string
+	}{
+		"/readers": {[]string{"--shared"}, [][]string{nil}},             // a writer
+		"/permits": {[]string{"-n", "2"}, [][]string{{"-n", "2"}, nil}}, // one without a permit, and one that takes it for a lock
+	} {
 		var both []*running
 		for range 2 {
-			p := begin(t, server, "echo up; exec sleep 1000", append([]string{"lock", "run", path}, args...)...)
+			p := startScript(t, server, "echo up; exec sleep 1000", append([]string{"lock", "run", path}, c.args...)...)
 			require.Equal(t, "up", p.line())
 			both = append(both, p)
 		}
-		standing(t, s, path, 2)
-		_, status := begin(t, server, "echo up", append([]string{"lock", "run", path, "--try"}, args[:len(args)-1]...)...).end()
-		require.NotZero(t, status, "a writer, or without a number")
+		awaitContenders(t, s, path, 2)
+		for _, flags := range c.others {
+			other := startScript(t, server, "echo up", append([]string{"lock", "run", path, "--try"}, flags...)...)
+			out, status := other.end()
+			require.Equal(t, statusNotGot, status, "%s %v: %v", path, flags, &other.log)
+			require.Empty(t, out)
+		}
 		for _, p := range both {
 			p.signal(syscall.SIGTERM)
 			_, status := p.end()
@@ -370,8 +381,8 @@ func TestACandidateRunsTheCommandOnceATerm(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)
 	s := client(t, server.Servers()[0])
-	leader := func() int64 { return standing(t, s, "/e", 1)[0].SessionID }
-	p := begin(t, server, `trap "exit 8" USR1; echo up; while :; do sleep 0.01; done`, "election", "run", "/e")
+	leader := func() int64 { return awaitContenders(t, s, "/e", 1)[0].SessionID }
+	p := startScript(t, server, `trap "exit 8" USR1; echo up; while :; do sleep 0.01; done`, "election", "run", "/e")
 	require.Equal(t, "up", p.line())
 	server.Expire(leader())
 	require.Equal(t, "up", p.line(), "it stands again")
@@ -380,7 +391,7 @@ func TestACandidateRunsTheCommandOnceATerm(t *testing.T) {
 	require.Equal(t, 8, status)
 	require.Contains(t, p.log.String(), "standing again")
 
-	p = begin(t, server, stubborn, "election", "run", "/e", "--once")
+	p = startScript(t, server, stubborn, "election", "run", "/e", "--once")
 	require.Equal(t, "up", p.line())
 	server.Expire(leader())
 	_, status = p.end()

@@ -107,7 +107,6 @@ func (f *serverFlags) settle(given func(flag string) bool) error {
 	return nil
 }
 
-// config returns the server's configuration.
 func (f *serverFlags) config() zkserver.Config {
 	cfg := f.Config
 	cfg.FirstZxid = zxidOf(time.Now())

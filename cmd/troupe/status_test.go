@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -43,23 +44,10 @@ func TestExitStatuses(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		queued(t, "/held")
 		must(t.Session(session.WithAuth("digest", []byte("a:b"))).Create(bubble.Minute(t), "/private", nil, session.NodeACL(session.AuthACL(session.PermAll)...)))
-		seen := map[string]bool{}
-		var visit func(cmd *cobra.Command)
-		visit = func(cmd *cobra.Command) {
-			name := strings.TrimPrefix(cmd.CommandPath(), "troupe ")
-			if subs := cmd.Commands(); len(subs) > 0 {
-				for _, sub := range subs {
-					visit(sub)
-				}
-				return
-			}
-			if cmd.Name() == "run" || cmd.Flag("servers") == nil || name == "server" {
-				return
-			}
-			seen[name] = true
+		all := connecting(root(&app{}))
+		for name, cmd := range all {
 			statusOf(t, name, cmd)
 		}
-		visit(root(&app{}))
 		t.Server.Stop(0)
 		for name, leaf := range leaves {
 			want := 3
@@ -69,8 +57,44 @@ func TestExitStatuses(t *testing.T) {
 			exits(t, want, strings.Fields(name+" /no "+leaf.args)...)
 		}
 		for name := range leaves {
-			require.True(t, seen[name], "there is no command %s", name)
+			require.Contains(t, all, name, "there is no such command")
 		}
+	})
+}
+
+// connecting returns the commands that connect, but for run, by their names.
+func connecting(cmd *cobra.Command) map[string]*cobra.Command {
+	all := map[string]*cobra.Command{}
+	for _, sub := range cmd.Commands() {
+		maps.Copy(all, connecting(sub))
+		name := strings.TrimPrefix(sub.CommandPath(), "troupe ")
+		if !sub.HasSubCommands() && sub.Name() != "run" && name != "server" && sub.Flag("servers") != nil {
+			all[name] = sub
+		}
+	}
+	return all
+}
+
+// Without a terminal each command with --yes is refused before it changes anything.
+func TestEachCommandWithYesAsks(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		village(t)
+		require.NoError(t, t.Server.Create("/gate", nil))
+		_, before, _ := strings.Cut(t.Server.Dump(), "\n")
+		doomed := map[string]string{
+			"barrier break": "/app/rounds", "barrier lower": "/gate", "election break": "/app/e", "election transfer": "/app/e b",
+			"lock break": "/app/locks/a", "lock revoke": "/app/locks/a", "queue purge": "/jobs", "queue remove": "/jobs b", "rm": "/gate",
+		}
+		for name, cmd := range connecting(root(&app{})) {
+			if cmd.Flags().Lookup("yes") == nil {
+				continue
+			}
+			require.Contains(t, doomed, name, "what could it destroy?")
+			require.Contains(t, exits(t, statusUsage, strings.Fields(name+" "+doomed[name])...), "refused without --yes", name)
+		}
+		_, after, _ := strings.Cut(t.Server.Dump(), "\n")
+		require.Equal(t, before, after)
 	})
 }
 

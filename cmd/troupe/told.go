@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // told are a server's answers about itself.
 type told struct {
@@ -23,4 +26,21 @@ func latencyOf(text string) *latency {
 		return nil
 	}
 	return &l
+}
+
+// fault is the known defect of a version of ZooKeeper, or "": see docs/operations.md.
+func fault(version string) string {
+	v := make([]int, 3)
+	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &v[0], &v[1], &v[2]); n < len(v) {
+		return ""
+	}
+	switch before := func(release ...int) bool { return slices.Compare(v, release) < 0 }; {
+	case before(3, 9, 2):
+		return "confirmed writes may be lost when servers crash (ZOOKEEPER-4643, ZOOKEEPER-4785), and a server may fail to join while there are writes (ZOOKEEPER-4394)"
+	case before(3, 9, 3):
+		return "a server may fail to join while there are writes (ZOOKEEPER-4394)"
+	case before(3, 9, 4):
+		return "confirmed writes may be lost when a server leads that had lagged (ZOOKEEPER-4925)"
+	}
+	return ""
 }

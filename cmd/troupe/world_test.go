@@ -1,7 +1,9 @@
 package main
 
 // The harness of the commands' tests: the program runs in this process, on the test's server and in
-// virtual time.
+// virtual time. Functions that fill the server are beside the commands that show it: queued in
+// lock_test.go, campaigning in election_test.go, jobs in queue_test.go, garden in znode_test.go,
+// village and waiting in kinds_test.go. Processes are started in run_test.go and process_test.go.
 
 import (
 	"context"
@@ -119,6 +121,14 @@ func golden(t *bubble.World, name string, runs ...[]string) {
 		all.WriteString(transcript(out, code, args...))
 	}
 	same(t, name, all.String())
+}
+
+// each are the command lines of a golden output.
+func each(lines string) (all [][]string) {
+	for line := range strings.SplitSeq(lines, "\n") {
+		all = append(all, strings.Fields(line))
+	}
+	return all
 }
 
 // transcript is a run as docs/cli.md shows it.

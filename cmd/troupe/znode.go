@@ -52,12 +52,12 @@ func znodeTree(a *app) *cobra.Command {
 type found struct {
 	Path     string `json:"path"`
 	Children int    `json:"children,omitempty"` // if they were counted
-	line     string
+	line     string // as printed: the path, or a line of the drawing
 }
 
-// below are a znode and a number of levels below it, parents before children, as a tree if the
-// levels are limited. Znodes that vanish meanwhile are left out. A lack of rights is an error
-// beside the result, unless it is at the first znode.
+// below are a znode and depth levels below it, parents before children: the first children of each,
+// at most width, as a tree; with width math.MaxInt all, as paths. Znodes that vanish meanwhile are
+// left out. A lack of rights is an error beside the result, unless it is at the first znode.
 func (a *app) below(ctx context.Context, s *session.Session, top string, depth, width int) (all []found, refused error) {
 	var visit func(path, line, indent string, depth int) error
 	visit = func(path, line, indent string, depth int) error {
@@ -109,7 +109,7 @@ func (a *app) found(all []found, err error) error {
 
 func znodeRm(a *app) *cobra.Command {
 	var deep, dry bool
-	cmd := a.destroys(a.command("rm PATH", "Delete a znode", func(ctx context.Context, s *session.Session, args []string) error {
+	cmd := a.withYes(a.command("rm PATH", "Delete a znode", func(ctx context.Context, s *session.Session, args []string) error {
 		top := args[0]
 		if at := s.Path(top) + "/"; at == "//" || strings.HasPrefix(at, "/zookeeper/") {
 			return fmt.Errorf("rm %s: what is ZooKeeper's own is not deleted", top)

@@ -16,14 +16,6 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// each are the command lines of a golden output.
-func each(lines string) (all [][]string) {
-	for line := range strings.SplitSeq(lines, "\n") {
-		all = append(all, strings.Fields(line))
-	}
-	return all
-}
-
 // garden has a name and data that a terminal must not get, and a part that may not be read.
 func garden(t *bubble.World) {
 	t.Helper()

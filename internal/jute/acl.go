@@ -29,7 +29,7 @@ type Identity struct {
 func OpenACL() []ACL { return []ACL{{Perms: PermAll, Scheme: "world", ID: "anyone"}} }
 
 func readACLs(r *Reader) []ACL {
-	n := r.Count(12)
+	n := r.Count(12) // three numbers of four bytes at least: the permissions, two lengths
 	if n <= 0 {
 		return nil
 	}

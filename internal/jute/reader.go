@@ -136,11 +136,12 @@ func replaceInvalid(b []byte) string {
 	return string(out)
 }
 
+// brokenLength is how many bytes one U+FFFD replaces, by table 3-7 of the Unicode standard.
 func brokenLength(b []byte) int {
-	if len(b) >= 3 && b[0] == 0xed && b[1]&0xc0 == 0x80 && b[2]&0xc0 == 0x80 {
+	if len(b) >= 3 && b[0] == 0xed && b[1]&0xc0 == 0x80 && b[2]&0xc0 == 0x80 { // a surrogate
 		return 3
 	}
-	want, least, most := 0, byte(0x80), byte(0xbf)
+	want, least, most := 0, byte(0x80), byte(0xbf) // how many bytes belong behind the first one; the range of the next
 	switch {
 	case b[0] >= 0xc2 && b[0] <= 0xdf:
 		want = 1
@@ -189,7 +190,7 @@ func (r *Reader) Texts() []string {
 	if n < 0 || r.err != nil {
 		return nil
 	}
-	rest := *r
+	rest := *r // read ahead, to find where the vector ends
 	for range n {
 		_, _ = rest.bytes()
 	}
@@ -203,7 +204,7 @@ func (r *Reader) Texts() []string {
 			all = append(all, whole[end-len(b):end])
 			continue
 		}
-		*r = before
+		*r = before // null, or no UTF-8, or behind an error: a text of its own
 		all = append(all, r.Text())
 	}
 	return all

@@ -119,7 +119,7 @@ func (p *Reply) DecodeBody(r *Reader, op Op) error {
 	case OpMulti, OpMultiRead:
 		return p.DecodeMulti(r, r.Len())
 	case OpWhoAmI:
-		for range max(0, r.Count(8)) {
+		for range max(0, r.Count(8)) { // two lengths of four bytes each at least
 			p.Identity = append(p.Identity, Identity{Scheme: r.Text(), ID: r.Text()})
 		}
 	}

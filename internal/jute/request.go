@@ -7,12 +7,12 @@ type Request struct {
 	Path    string
 	Data    []byte // also the credentials of setAuth
 	ACL     []ACL
-	Flags   int32 // also the mode of addWatch
-	TTL     int64 // ms
+	Flags   int32 // the mode of a create, FlagEphemeral and so on; also the mode of addWatch
+	TTL     int64 // ms; -1: a create has none
 	Version int32
 	Watch   bool
 	Scheme  string // setAuth
-	Kind    int32  // which watches checkWatches and removeWatches mean
+	Kind    int32  // which watches checkWatches and removeWatches mean; also the type of setAuth, which clients set to 0
 
 	Ops []Request // multi, multiRead
 
@@ -24,7 +24,7 @@ type Request struct {
 	ChildW    []string
 	PersistW  []string // setWatches2
 	RecursW   []string
-	truncated bool
+	truncated bool // see Malformed
 }
 
 // Reset empties the request for another use.

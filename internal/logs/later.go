@@ -26,8 +26,8 @@ type outlet struct {
 	mu      sync.Mutex
 	lines   []line
 	dropped int
-	empty   chan struct{}            // closes when no line waits or is being handled; nil: so it is
-	refused map[slog.Level]time.Time // when the handler has last said so
+	empty   chan struct{}            // closes when no line waits or is being handled; nil: none does now
+	refused map[slog.Level]time.Time // when the handler said last that it takes none of this level
 }
 
 type line struct {
@@ -95,7 +95,7 @@ func (o *outlet) handOver() {
 	done := false
 	defer func() {
 		if !done {
-			go o.handOver() // likewise: runtime.Goexit has taken this one
+			go o.handOver() // runtime.Goexit has ended this goroutine; another one goes on, as in Handle
 		}
 	}()
 	for l, waits := o.next(); waits; l, waits = o.next() {

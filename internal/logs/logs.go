@@ -16,7 +16,8 @@ func New(to slog.Handler) *slog.Logger {
 	if _, ours := to.(sparing); ours {
 		return slog.New(to)
 	}
-	return slog.New(sparing{Handler: later{outlet: &outlet{to: to, refused: make(map[slog.Level]time.Time)}}, seen: &seen{lines: make(map[string]*repeated), kinds: make(map[string]int)}})
+	handler := later{outlet: &outlet{to: to, refused: make(map[slog.Level]time.Time)}}
+	return slog.New(sparing{Handler: handler, seen: &seen{lines: make(map[string]*repeated), kinds: make(map[string]int)}})
 }
 
 // Warnings is New for a handler that gets the lines that the program's log would: warnings and
@@ -52,8 +53,8 @@ func (h sparing) Enabled(ctx context.Context, level slog.Level) bool {
 	return h.ends || h.Handler.Enabled(ctx, level)
 }
 
-// seen are the warnings that were passed on of late: by message and what they are about, up to a
-// number, and then by message alone.
+// seen are the warnings that were passed on less than a second ago: by message and what they are
+// about, up to mostKinds for a message, and then by message alone.
 type seen struct {
 	mu    sync.Mutex
 	lines map[string]*repeated

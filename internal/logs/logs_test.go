@@ -1,7 +1,7 @@
+package logs_test
+
 // A log handler of the application's gets the lines in order, with their times; whatever it does,
 // no other goroutine waits for it.
-
-package logs_test
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"github.com/troupe-go/troupe/internal/logs"
 )
 
-// handler remembers what it was given, and does something first.
+// handler records what it was given, and does something first.
 type handler struct {
 	*got
 	does  func(method, text string)
@@ -62,6 +62,7 @@ func (h handler) WithGroup(name string) slog.Handler {
 	return h
 }
 
+// with is a logger of a handler that calls does at each of its methods, with that method's name.
 func with(does func(method, text string)) (*got, *slog.Logger) {
 	h := handler{got: new(got), does: does}
 	return h.got, logs.New(h)

@@ -17,7 +17,7 @@
 // A value is received or withdrawn, never both and never neither, however the two race: the
 // decision is the channel's own.
 //
-//	Offer ──▶ standing ──── a receiver took it ───▶ received: taken is called
+//	Offer ──▶ on offer ──── a receiver took it ───▶ received: taken is called
 //	              │
 //	              └─────────── Withdraw ──────────▶ withdrawn: no receiver gets it
 package notify

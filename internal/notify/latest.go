@@ -124,7 +124,7 @@ func (t *Topic[T]) Subscribe(ctx context.Context, left ...func()) <-chan T {
 		l.Close()
 	}
 	if t.closed || ctx.Err() != nil && left == nil {
-		return l.C()
+		return l.C() // there is nothing to watch; left is to be called also if ctx has ended already
 	}
 	if t.subs == nil {
 		t.subs = make(map[*Latest[T]]func() bool)

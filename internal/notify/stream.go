@@ -12,7 +12,7 @@ type Stream[T any] struct {
 	mu     sync.Mutex
 	queue  []T   // values that were sent and not received, the one on offer first
 	pump   *pump // nil while there is nothing to offer
-	held   int   // how many are about to change the queue: no pump starts
+	held   int   // how many calls of hold are waiting: no pump starts
 	closed bool
 }
 
@@ -98,11 +98,11 @@ func (s *Stream[T]) taken() {
 	s.queue = s.queue[1:]
 }
 
-// hold stops the goroutine until the matching start, and waits until it has ended.
+// hold stops the goroutine until the matching start, and waits until it has ended. With the mutex.
 func (s *Stream[T]) hold() {
 	s.held++
 	p := s.pump
-	s.mu.Unlock()
+	s.mu.Unlock() // the goroutine needs it; held keeps a Send from starting another one
 	if p != nil {
 		p.once.Do(func() { close(p.quit) })
 		<-p.ended // prompt: it has one of two ways to go, and takes it

@@ -7,8 +7,8 @@ import (
 )
 
 // Client is the part of a session that a recipe uses. It is told events in order, and each of its
-// requests is bound to an epoch. Package session describes the requests. It has more of them, with
-// types above this package, which package recipe knows.
+// requests is bound to an epoch, by number. Package session describes the requests. It has more of
+// them, with types above this package, which package recipe knows.
 type Client interface {
 	Await(number uint64, path string, done func(Seen))
 	Ensure(number uint64, path string, container bool, data []byte, done func(error))

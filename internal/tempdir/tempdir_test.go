@@ -23,7 +23,7 @@ import (
 const (
 	kind = "troupe-tempdir"
 	// abandonedEnv has the test binary make a folder, say where, and wait to be killed.
-	abandonedEnv = "TROUPE_SCRATCH_ABANDONED"
+	abandonedEnv = "TROUPE_TEMPDIR_ABANDONED"
 )
 
 func TestMain(m *testing.M) {

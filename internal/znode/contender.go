@@ -38,7 +38,7 @@ type Contender struct {
 	Seq    int32
 	Weight int // of a lease; 1 where the layout has none
 
-	marks bool
+	marks bool // see Marks
 }
 
 // ParseContender takes a child's name apart. False: it is not the name of a contender that Troupe
@@ -49,7 +49,7 @@ func ParseContender(name string) (Contender, bool) {
 		return Contender{}, false
 	}
 	c := Contender{Name: name, Seq: seq, Weight: 1}
-	var unique bool
+	var unique bool // there is a GUID with a dash behind it
 	if c.GUID, head, unique = Protection(head); !unique {
 		c.GUID, head, unique = cutGUID(head) // as ZooKeeper's recipe page writes it
 	}

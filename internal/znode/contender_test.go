@@ -1,7 +1,7 @@
 package znode_test
 
-// The names of contenders of all libraries, how they are ordered, and what stands in their data:
-// notes at its head, and whose the znode is.
+// The names of contenders of all libraries, how they are ordered, and what their data contain:
+// notes at the head, and whose the znode is. B20 to B22: see docs/testing.md.
 
 import (
 	"fmt"
@@ -56,7 +56,7 @@ var layouts = map[string]struct {
 	"a lock without GUID":               {"lock-", "", znode.Lock, "lock-", 1, false},
 }
 
-// numbers are what a parent's counter goes through, B20 among them.
+// numbers are what a parent's counter goes through: up to the end of int32, and B20, beyond it.
 var numbers = []int32{0, 1, 42, 999999999, 1000000000, math.MaxInt32, math.MinInt32, -1999999999, -1000000000, -999999999, -42, -1}
 
 func TestB20_EveryLibrarysContenderIsRead(t *testing.T) {
@@ -114,7 +114,7 @@ func TestB22_OtherNamesAreNobodysContenders(t *testing.T) {
 	}
 }
 
-// B21: contenders of all layouts on one path stand in the order of their numbers, whatever their
+// B21: contenders of all layouts on one path are in the order of their numbers, whatever their
 // names begin with.
 func TestB21_OnlyTheNumberOrders(t *testing.T) {
 	t.Parallel()
@@ -134,6 +134,27 @@ func TestB21_OnlyTheNumberOrders(t *testing.T) {
 		return znode.CompareSeq(ca.Seq, cb.Seq)
 	})
 	require.Equal(t, want, names)
+}
+
+func TestContendersAreInOrderAndSayWhetherTheirNumbersAre(t *testing.T) {
+	t.Parallel()
+	l := znode.NewContenders([]string{"lock-0000000007", "strange", "read-0000000003", "lock-0000000005"})
+	require.False(t, l.Ambiguous)
+	require.Len(t, l.Contenders, 3)
+	require.Equal(t, "read-0000000003", l.Contenders[0].Name)
+	require.Equal(t, "lock-0000000007", l.Contenders[2].Name)
+	require.True(t, znode.NewContenders([]string{"lock-0000000007", "read-0000000007"}).Ambiguous, "the same number")
+	require.True(t, znode.NewContenders([]string{"lock-2147483647"}).Ambiguous, "the last one, at which numbers stick")
+	require.True(t, znode.NewContenders([]string{"lock--2147483648"}).Ambiguous, "they have wrapped around")
+}
+
+// However long a listing is, it costs two pieces of memory.
+func TestContendersAreMadeWithoutGarbage(t *testing.T) {
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = znode.Protect(znode.NewGUID(), fmt.Sprintf("lock-%010d", i))
+	}
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { znode.NewContenders(names) }), 2.0)
 }
 
 func TestKindsHaveNames(t *testing.T) {
@@ -271,6 +292,19 @@ func TestNotesAreReadFromTheHeadOfTheData(t *testing.T) {
 		require.Equal(t, want.notes, notes, "%q", data)
 		require.Equal(t, want.text, string(text), "%q", data)
 	}
+}
+
+func TestAHolderIsAskedByItsData(t *testing.T) {
+	t.Parallel()
+	for data, want := range map[string]bool{
+		"": false, "unloc": false, "unlock": true, "unlock\nmine": true, "unlocked": true, "Unlock": false, "mine\nunlock": false, "held unlock": false,
+	} {
+		require.Equal(t, want, znode.Revoked([]byte(data)), data)
+		require.True(t, znode.Revoked(znode.WithUnlock([]byte(data))), data)
+		require.Equal(t, znode.Unlock+"\n"+data, string(znode.WithUnlock([]byte(data))), data)
+	}
+	require.False(t, znode.Revoked(nil))
+	require.Equal(t, "unlock\n", string(znode.WithUnlock(nil)))
 }
 
 func FuzzNotes(f *testing.F) {

@@ -14,8 +14,8 @@ type GUID string
 
 const (
 	protection = "_c_"
-	dashed     = 36
-	plain      = 32
+	dashed     = 36 // the length of a GUID with dashes
+	plain      = 32 // without
 )
 
 // NewGUID makes a random one (version 4).
@@ -52,7 +52,7 @@ func cutGUID(name string) (g GUID, rest string, ok bool) {
 	return "", name, false
 }
 
-func isGUID(s string) bool {
+func isGUID(s string) bool { // of one of these two lengths
 	if len(s) != dashed {
 		return allHex(s)
 	}

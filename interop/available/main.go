@@ -1,5 +1,5 @@
-// Command available says, in one line each, which of the clients that the tests of package interop
-// drive are missing here, and nothing if none is: `make` installs them or stops.
+// Command available prints a line for each client that the tests of package interop drive and that
+// is missing here, with the package that has it. It prints nothing if none is missing.
 package main
 
 import (

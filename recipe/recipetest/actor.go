@@ -28,17 +28,17 @@ type Actor struct {
 
 	world *World
 
-	// The session. If lives is false, up and trusted mean nothing.
-	epochs  uint64 // the number of the present epoch
-	session int64  // of the present epoch
-	lives   bool   // it is alive at the server
-	up      bool   // it is connected
-	trusted bool
+	// The session, which outlives a killed process until [World.Bury].
+	epochs       uint64 // the number of the present epoch
+	session      int64  // of the present epoch
+	sessionLives bool   // at the server; if not, up and trusted mean nothing
+	up           bool   // it is connected
+	trusted      bool
 
-	// The machine. If dead or stopped, it gets no event any more.
+	// The machine. If killed or stopped, it gets no event any more.
 	machine machine.Machine
 	epoch   uint64 // as the machine was told, 0 between two
-	dead    bool   // the process was killed
+	killed  bool   // the process was
 	stopped bool   // the machine has asked for it
 	err     error  // why it stopped
 
@@ -78,7 +78,7 @@ func (a *Actor) Session() int64 { return a.session }
 
 // Trusted tells whether a possession can be made now in this epoch.
 func (a *Actor) Trusted(epoch uint64) bool {
-	return !a.dead && a.lives && a.trusted && a.epochs == epoch
+	return !a.killed && a.sessionLives && a.trusted && a.epochs == epoch
 }
 
 // Stopped tells whether the machine has asked for Stop, and why.
@@ -89,7 +89,7 @@ func (a *Actor) Tell(ev machine.Event) { a.post(ev, 0, nil) }
 
 func (a *Actor) post(ev machine.Event, epoch uint64, retry *request) *delivery {
 	d := &delivery{event: ev, epoch: epoch, retry: retry}
-	d.sleeps = a.world.sleep > 0 && a.world.choose(a.world.sleep) == 0
+	d.sleeps = a.world.sleepOneIn > 0 && a.world.choose(a.world.sleepOneIn) == 0
 	if epoch == 0 {
 		d.after = a.ordered()
 	}
@@ -97,7 +97,7 @@ func (a *Actor) post(ev machine.Event, epoch uint64, retry *request) *delivery {
 	return d
 }
 
-// notice posts a notice of the session, behind all earlier notices and events.
+// notice posts a notice of the session, behind all earlier notices and events. It never sleeps.
 func (a *Actor) notice(ev machine.Event) {
 	d := &delivery{event: ev, after: a.ordered()}
 	a.inbox = append(a.inbox, d)
@@ -131,7 +131,7 @@ func (a *Actor) deliver(d *delivery) {
 
 // step passes an event to the machine, and carries out its effects.
 func (a *Actor) step(ev machine.Event) {
-	if a.stopped || a.dead {
+	if a.stopped || a.killed {
 		return
 	}
 	a.world.log("%s ◀ %s", a.Name, formatted{ev})
@@ -144,12 +144,12 @@ func (a *Actor) step(ev machine.Event) {
 func (a *Actor) carryOut(e machine.Effect) {
 	switch e := e.(type) {
 	case machine.List, machine.Read, machine.MultiRead, machine.Transact, machine.Ensure, machine.Remove:
-		if epochOf(e) == a.epochs && a.lives {
+		if epochOf(e) == a.epochs && a.sessionLives {
 			a.requests = append(a.requests, &request{effect: e, epoch: epochOf(e)})
 		}
 	case machine.Wake:
 		pause := e.After
-		if pause == 0 {
+		if pause == 0 { // about as package recipe, without jitter: 20 ms doubled, 5 s at most
 			pause = 20 << min(e.Try, 8)
 		}
 		a.timers[e.Ask] = a.world.now + pause

@@ -11,7 +11,7 @@ import (
 // again after [Actor.Reconnect], writes are then answered with Unknown. Of the writes that were not
 // carried out yet, some never are, as the world chooses.
 func (a *Actor) Disconnect() {
-	if a.dead || !a.up {
+	if a.killed || !a.up {
 		return
 	}
 	a.up = false
@@ -50,7 +50,7 @@ func (a *Actor) lost(r *request) {
 
 // Reconnect brings the connection back.
 func (a *Actor) Reconnect() {
-	if a.dead || a.up || !a.lives {
+	if a.killed || a.up || !a.sessionLives {
 		return
 	}
 	a.up = true
@@ -60,7 +60,7 @@ func (a *Actor) Reconnect() {
 
 // Distrust ends trust, and with it every possession. Entrust brings trust back.
 func (a *Actor) Distrust() {
-	if a.dead || !a.lives || !a.trusted {
+	if a.killed || !a.sessionLives || !a.trusted {
 		return
 	}
 	a.trusted = false
@@ -71,7 +71,7 @@ func (a *Actor) Distrust() {
 
 // Entrust brings trust back, for possessions to come.
 func (a *Actor) Entrust() {
-	if a.dead || !a.lives || a.trusted {
+	if a.killed || !a.sessionLives || a.trusted {
 		return
 	}
 	a.trusted = true
@@ -81,7 +81,7 @@ func (a *Actor) Entrust() {
 // Expire ends the ZooKeeper session: possessions first, then its znodes. The machine is told of it,
 // and of the next epoch, by later deliveries.
 func (a *Actor) Expire() {
-	if a.dead || !a.lives {
+	if a.killed || !a.sessionLives {
 		return
 	}
 	a.world.log("%s has expired", a.Name)
@@ -107,7 +107,7 @@ func (a *Actor) Expire() {
 func (a *Actor) begin() {
 	a.epochs++
 	a.world.sessions++
-	a.session, a.lives, a.up, a.trusted = a.world.sessions, true, true, true
+	a.session, a.sessionLives, a.up, a.trusted = a.world.sessions, true, true, true
 	a.watches = make(map[watch]*delivery)
 	a.notice(machine.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: true})
 }
@@ -118,7 +118,7 @@ func (a *Actor) begin() {
 // carried out later. The fresh machine is told the epoch, the intents, and the events that were in
 // the mailbox.
 func (a *Actor) Crash() {
-	if a.dead || a.stopped {
+	if a.killed || a.stopped {
 		return
 	}
 	a.world.log("%s has crashed", a.Name)
@@ -142,7 +142,7 @@ func (a *Actor) Crash() {
 	a.world.deleteAll(a.world.tree.Ephemerals(a.session), a)
 	a.machine = a.Player.Machine()
 	a.epoch = 0
-	if a.lives {
+	if a.sessionLives {
 		a.epoch = a.epochs
 		a.step(machine.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: a.trusted})
 		if !a.up {
@@ -175,12 +175,12 @@ func isNotice(ev machine.Event) bool {
 
 // Kill ends the process. Its session expires at [World.Bury].
 func (a *Actor) Kill() {
-	if a.dead {
+	if a.killed {
 		return
 	}
 	a.world.log("%s is dead", a.Name)
 	a.lapse()
-	a.dead = true
+	a.killed = true
 	for _, r := range slices.Clone(a.requests) {
 		if a.world.choose(2) == 0 { // it was on the wire
 			a.world.carryOut(a, r)
@@ -192,13 +192,13 @@ func (a *Actor) Kill() {
 // KillMidway is Kill while a server still has all requests of the process to carry out: each of
 // them may be carried out at any time until [World.Bury], or never.
 func (a *Actor) KillMidway() {
-	if a.dead || !a.up {
+	if a.killed || !a.up {
 		a.Kill()
 		return
 	}
 	a.world.log("%s is dead, and has requests under way", a.Name)
 	a.lapse()
-	a.dead = true
+	a.killed = true
 	a.inbox, a.timers = nil, nil
 }
 
@@ -209,7 +209,7 @@ var ErrRefused = errors.New("not permitted")
 // moment; false if there is none. It is for [machine.List], [machine.Read], [machine.MultiRead],
 // with all its queries, [machine.Transact] and [machine.Ensure].
 func (a *Actor) Refuse(which func(machine.Effect) bool) bool {
-	if a.dead || !a.up || !a.lives {
+	if a.killed || !a.up || !a.sessionLives {
 		return false
 	}
 	for i, r := range a.requests {

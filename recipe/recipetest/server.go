@@ -12,13 +12,11 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-var anyone = []jute.ACL{{Perms: 31, Scheme: "world", ID: "anyone"}}
-
 // carryOut carries out a request and posts the answer.
 func (w *World) carryOut(a *Actor, r *request) {
 	a.requests = slices.DeleteFunc(a.requests, func(o *request) bool { return o == r })
 	answer := func(ev machine.Event) *delivery {
-		if r.orphan || a.dead {
+		if r.orphan || a.killed {
 			return nil
 		}
 		return a.post(ev, r.epoch, r)
@@ -47,7 +45,7 @@ func (w *World) carryOut(a *Actor, r *request) {
 		answer(machine.Ensured{Epoch: e.Epoch, Ask: e.Ask})
 	case machine.Remove:
 		code, _, _ := w.write(a, []machine.Op{{Do: machine.Delete, Path: e.Path, Version: machine.Any}})
-		if code == jute.NotEmpty && !a.dead {
+		if code == jute.NotEmpty && !a.killed {
 			a.requests = append(a.requests, r) // until it is gone
 			return
 		}
@@ -140,7 +138,7 @@ func (w *World) commit(a *Actor, ops []machine.Op, forbids func(machine.Op) bool
 			return jute.NoAuth, i, nil
 		}
 		if op.Ephemeral && op.Sequential { // as the session does
-			h := uint64(w.zxid) * 0x9e3779b97f4a7c15 // names do not tell the order
+			h := uint64(w.zxid) * 0x9e3779b97f4a7c15 // scattered: names do not tell the order
 			g := znode.GUID(fmt.Sprintf("%08x-%04x-4000-8000-%012x", h>>32, h>>16&0xffff, i))
 			op.Path = znode.Join(parent(op.Path), znode.Protect(g, op.Path[strings.LastIndexByte(op.Path, '/')+1:]))
 		}
@@ -169,16 +167,16 @@ func (w *World) commit(a *Actor, ops []machine.Op, forbids func(machine.Op) bool
 	return jute.OK, -1, results
 }
 
-// fire posts the event to all actors that watch.
+// fire posts the event of a watch to each actor that has armed it.
 func (w *World) fire(at watch, change machine.Change) {
 	for _, a := range w.actors {
 		armed := a.watches[at]
-		if armed == nil || a.dead || !a.lives {
+		if armed == nil || a.killed || !a.sessionLives {
 			continue
 		}
 		delete(a.watches, at)
 		d := a.post(machine.Fired{Epoch: a.epochs, Path: at.path, Change: change}, a.epochs, nil)
-		d.after = append(a.ordered(), armed)
+		d.after = append(a.ordered(), armed) // behind the answer of the read that armed it
 		d.after = slices.DeleteFunc(d.after, func(o *delivery) bool { return o == d })
 	}
 }
@@ -194,9 +192,9 @@ func (w *World) ensure(a *Actor, path string, container bool, data []byte) {
 		op = jute.OpCreateContainer
 	}
 	w.zxid++
-	q := &jute.Request{Op: op, Path: path, Data: data, ACL: anyone, TTL: -1}
+	q := &jute.Request{Op: op, Path: path, Data: data, ACL: jute.OpenACL(), TTL: -1}
 	if container {
-		q.Flags = 4
+		q.Flags = jute.FlagContainer
 	}
 	who := tree.Caller{Session: a.session}
 	if c, code := w.tree.Prepare(who, q); code == jute.OK {
@@ -207,7 +205,7 @@ func (w *World) ensure(a *Actor, path string, container bool, data []byte) {
 
 // closeSession ends a session and deletes its znodes.
 func (w *World) closeSession(a *Actor) {
-	a.lives = false
+	a.sessionLives = false
 	w.deleteAll(w.tree.Ephemerals(a.session), a)
 }
 
@@ -242,12 +240,12 @@ func requestOf(op machine.Op) *jute.Request {
 	q := &jute.Request{Path: op.Path, Data: op.Data, Version: op.Version, TTL: -1}
 	switch op.Do {
 	case machine.Create:
-		q.Op, q.ACL = jute.OpCreate, anyone
+		q.Op, q.ACL = jute.OpCreate, jute.OpenACL()
 		if op.Ephemeral {
-			q.Flags |= 1
+			q.Flags |= jute.FlagEphemeral
 		}
 		if op.Sequential {
-			q.Flags |= 2
+			q.Flags |= jute.FlagSequential
 		}
 	case machine.Set:
 		q.Op = jute.OpSetData

@@ -44,6 +44,8 @@ func (l *lamp) state() state {
 	return off
 }
 
+func (l *lamp) Phase() string { return l.state().String() }
+
 var dialect = recipetest.Dialect{
 	New: func(words []string) recipetest.Subject {
 		l := &lamp{on: len(words) > 0}
@@ -172,8 +174,6 @@ func TestFold(t *testing.T) {
 		})
 	}
 }
-
-func (l *lamp) Phase() string { return l.state().String() }
 
 func TestATrace(t *testing.T) {
 	t.Parallel()

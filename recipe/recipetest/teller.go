@@ -133,7 +133,7 @@ func (tl *Teller) notice(verb string, w Words) machine.Event {
 	epoch := tl.Epoch(w)
 	switch verb {
 	case "epoch":
-		tl.epoch, tl.session = uint64(w.Claim()), w.Number("session", 7)
+		tl.epoch, tl.session = uint64(w.Claim()), w.Number("session", 7) // the first word is its number
 		return machine.EpochBegan{Epoch: tl.epoch, SessionID: tl.session, Trusted: !w.Has("untrusted")}
 	case "epoch-end":
 		return machine.EpochEnded{Epoch: epoch}

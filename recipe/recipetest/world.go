@@ -15,14 +15,16 @@ var errUnknown = errors.New("the outcome is unknown")
 
 // World is a ZooKeeper without clock or network, and the processes that use it.
 type World struct {
-	choose   func(n int) int
+	choose     func(n int) int
+	sleepOneIn int // one in so many deliveries sleeps; 0: none
+	actors     []*Actor
+	story      []line
+
+	// The server.
 	tree     *tree.Tree
-	zxid     int64
-	now      int64
-	sessions int64
-	actors   []*Actor
-	story    []line
-	sleep    int             // one in so many deliveries sleeps; 0: none
+	zxid     int64           // of the last transaction
+	now      int64           // in milliseconds; it advances to each timer that goes off
+	sessions int64           // how many there have been
 	barred   map[string]bool // by path: see Bar
 }
 
@@ -35,12 +37,12 @@ type watch struct {
 // NewWorld makes an empty world. choose picks one of n things, 0 to n-1: with rapid,
 // rapid.IntRange(0, n-1).Draw.
 func NewWorld(choose func(n int) int) *World {
-	return &World{choose: choose, tree: tree.New(), now: 1_000_000}
+	return &World{choose: choose, tree: tree.New(), now: 1_000_000} // any instant but 0
 }
 
 // Sleep lets one in so many deliveries sleep: these answers and events are mostly passed over until
 // nothing else can happen, so that much may happen in between.
-func (w *World) Sleep(one int) { w.sleep = one }
+func (w *World) Sleep(oneIn int) { w.sleepOneIn = oneIn }
 
 // Add starts a process, connected and trusted.
 func (w *World) Add(p Player) *Actor {
@@ -68,7 +70,7 @@ const wakes = 40 // one in so many deliveries that sleep may be made in a step a
 func (w *World) step(timers bool) bool {
 	var can, asleep []func()
 	for _, a := range w.actors {
-		if a.up && a.lives { // a dead process may still have pending requests
+		if a.up && a.sessionLives { // a killed process too: see KillMidway
 			for _, r := range a.requests {
 				can = append(can, func() { w.carryOut(a, r) })
 			}
@@ -83,11 +85,11 @@ func (w *World) step(timers bool) bool {
 			}
 		}
 	}
-	if timers && slices.ContainsFunc(w.actors, func(a *Actor) bool { return !a.dead && len(a.timers) > 0 }) {
+	if timers && slices.ContainsFunc(w.actors, func(a *Actor) bool { return !a.killed && len(a.timers) > 0 }) {
 		can = append(can, func() { w.ring() })
 	}
 	if len(can) == 0 {
-		can = asleep
+		can = asleep // nothing else can happen
 	}
 	if len(can) == 0 {
 		return false
@@ -112,7 +114,7 @@ func (w *World) ring() bool {
 	var ask uint64
 	for _, a := range w.actors {
 		for _, k := range slices.Sorted(maps.Keys(a.timers)) {
-			if !a.dead && (first == nil || a.timers[k] < first.timers[ask]) {
+			if !a.killed && (first == nil || a.timers[k] < first.timers[ask]) {
 				first, ask = a, k
 			}
 		}
@@ -129,7 +131,7 @@ func (w *World) ring() bool {
 // Bury lets the sessions of the dead expire.
 func (w *World) Bury() {
 	for _, a := range w.actors {
-		if a.dead && a.lives {
+		if a.killed && a.sessionLives {
 			w.closeSession(a)
 			a.requests = nil
 		}

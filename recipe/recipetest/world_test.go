@@ -29,7 +29,8 @@ func (a *asker) Step(ev machine.Event) []machine.Effect {
 	return nil
 }
 
-// everyOrder plays a story once for each possible sequence of choices.
+// everyOrder plays a story once for each possible sequence of choices. chosen are those of a play,
+// of so many each; for the next play the last one that is not at its end is counted up.
 func everyOrder(play func(choose func(n int) int)) {
 	var chosen, of []int
 	for {

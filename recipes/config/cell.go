@@ -226,12 +226,11 @@ func (s Snapshot[T]) follow(d session.Data, was []byte, c Codec[T]) (next Snapsh
 	default:
 		next.Present, next.Err = true, nil
 		next.Czxid, next.Mzxid, next.Version = d.Stat.Czxid, d.Stat.Mzxid, d.Stat.Version
-		v, err := decode(c, d.Bytes)
-		if err != nil {
+		if v, err := decode(c, d.Bytes); err != nil {
 			next.Err = err
-			break
+		} else {
+			next.Value = v
 		}
-		next.Value = v
 	}
 	return next, next.Stale != s.Stale || next.Present != s.Present || next.Czxid != s.Czxid || next.Mzxid != s.Mzxid || !same
 }

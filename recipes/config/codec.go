@@ -28,7 +28,10 @@ func (c codec[T]) Decode(data []byte) (T, error)  { return c.decode(data) }
 func JSON[T any]() Codec[T] {
 	return codec[T]{
 		encode: func(v T) ([]byte, error) { return json.Marshal(v) },
-		decode: func(data []byte) (v T, err error) { return v, json.Unmarshal(data, &v) },
+		decode: func(data []byte) (v T, err error) {
+			err = json.Unmarshal(data, &v)
+			return v, err
+		},
 	}
 }
 
@@ -40,7 +43,8 @@ func YAML[T any]() Codec[T] {
 			if len(data) == 0 {
 				return v, errors.New("no document")
 			}
-			return v, yaml.Unmarshal(data, &v)
+			err = yaml.Unmarshal(data, &v)
+			return v, err
 		},
 	}
 }

@@ -1,6 +1,6 @@
 package config_test
 
-// A cell's value, its updates and its end.
+// A cell's value, its updates and its end. The package's helpers are at the end.
 
 import (
 	"context"

@@ -1,7 +1,8 @@
 package config_test
 
 // Updates while replies are lost, connections break and sessions expire: each is done once, or
-// its outcome is unknown. With servers that die, they are a workload of test/chaos.
+// its outcome is unknown. With servers that die, they are a workload of test/chaos. Helpers:
+// config_test.go.
 
 import (
 	"context"

@@ -97,13 +97,13 @@ func (u *update[T]) write(ctx context.Context, made *int) (s Snapshot[T], again 
 	epoch := u.session.Status().Epoch
 	results, err := u.session.Multi(ctx, first, session.CreateOp(u.marker, nil, session.Ephemeral()))
 	switch {
-	case err == nil && u.exists:
-		u.sweep(ctx)
-		s, err = u.written(results[0].Stat)
-		return s, false, err
 	case err == nil:
 		u.sweep(ctx)
-		s, err = u.readCreated(ctx)
+		if u.exists {
+			s, err = u.written(results[0].Stat)
+		} else {
+			s, err = u.readCreated(ctx)
+		}
 		return s, false, err
 	case errors.Is(err, session.ErrUnknownOutcome):
 		unknown := err

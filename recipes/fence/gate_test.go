@@ -1,7 +1,7 @@
 package fence_test
 
 // Sequencers as text, and gates: in which order sequencers are admitted where ZooKeeper is not
-// asked.
+// asked. Helpers: check_test.go.
 
 import (
 	"math"

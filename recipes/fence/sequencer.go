@@ -56,7 +56,7 @@ func Parse(s string) (Sequencer, error) {
 // validate refuses what cannot be a possession.
 func (q Sequencer) validate() error {
 	switch {
-	case !q.Mode.known():
+	case q.Mode != Exclusive && q.Mode != Shared:
 		return invalid("mode %q is neither %q nor %q", string(q.Mode), string(Exclusive), string(Shared))
 	case q.Token <= 0:
 		return invalid("token %d is not positive", q.Token)
@@ -111,8 +111,6 @@ const (
 	Exclusive Mode = "exclusive" // one holder at a time: locks, the write side of shared locks, leaders
 	Shared    Mode = "shared"    // several holders: the read side of shared locks, semaphores. Tokens do not order the holders
 )
-
-func (m Mode) known() bool { return m == Exclusive || m == Shared }
 
 var (
 	// ErrFenced: the possession of the sequencer has ended, or a newer one was admitted before.

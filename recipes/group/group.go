@@ -174,13 +174,12 @@ func Diff(old, next View) Change {
 func rejoined(was, is Member) bool { return !was.Unread && !is.Unread && was.Token != is.Token }
 
 func checkID(id string) error {
-	if id == "" {
+	switch err := znode.Validate("/" + id); {
+	case id == "":
 		return errors.New("member: id: empty")
-	}
-	if strings.Contains(id, "/") {
+	case strings.Contains(id, "/"):
 		return errors.New("member: id: contains a slash")
-	}
-	if err := znode.Validate("/" + id); err != nil {
+	case err != nil:
 		return fmt.Errorf("member: id: %w", err)
 	}
 	return nil

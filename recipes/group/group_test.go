@@ -1,7 +1,7 @@
 package group_test
 
 // A member's life: it joins, is updated and leaves, is registered again after each loss,
-// and shares its id with no other.
+// and shares its id with no other. Helpers: views_test.go. Numbers such as B64: decision 6.
 
 import (
 	"context"
@@ -269,8 +269,8 @@ func TestADeposedLeaderDoesNotConfirmThatAMemberHasLeft(t *testing.T) {
 	t.Parallel()
 	for round := range uint64(16) {
 		bubble.Run(t, func(w *bubble.World) {
-			const old = int64(0)
-			var reachable atomic.Int64
+			const old = int64(0)       // the number of the server that is deposed
+			var reachable atomic.Int64 // of the one that the member can connect to
 			reachable.Store(1)
 			observer := w.Host("observer")
 			member := w.Host("member", session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -80,8 +80,6 @@ func (g *Group) Join(m Member) (*Membership, error) {
 	}
 	s.standing.Publish(Standing{})
 	cfg := member.Config{Path: g.path, ID: m.ID}
-	s.mu.Lock() // until the host is known
-	defer s.mu.Unlock()
 	h, err := recipe.New(recipe.Config{
 		Session: g.session, Kind: "member", Path: g.path, ACL: g.acl,
 		Machine: func() machine.Machine { return s.machine(cfg) }, Standing: s.intents, Perform: s.perform, Ended: s.ended,
@@ -124,10 +122,8 @@ func (m *Membership) perform(e machine.Effect) {
 		m.written.Publish(told.Written)
 	case member.Barred:
 		now.Phase = Barred
-	case member.Reading, member.Asking:
-		return // the phase stays until the read is answered
-	case member.Over:
-		return // reported by Ended
+	case member.Reading, member.Asking, member.Over:
+		return // the phase stays until the read is answered; the end is reported by Ended
 	}
 	m.standing.Publish(now)
 }

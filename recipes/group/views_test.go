@@ -1,6 +1,7 @@
 package group_test
 
-// Views: what observers of a group are shown, and what following it costs.
+// Views: what observers of a group are shown, and what following it costs. The package's helpers
+// are at the end.
 
 import (
 	"context"
@@ -50,7 +51,7 @@ func TestAViewWaitsForTheDataOfTheFirstMembersAlone(t *testing.T) {
 			join(w, there, id, "")
 		}
 		synctest.Wait()
-		slow := map[string]int{path + "/b": 2, path + "/c": 8}
+		slow := map[string]int{path + "/b": 2, path + "/c": 8} // so many reads of these fail first
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == here.Status().SessionID && r.Op == zktest.OpGetData && slow[r.Path] > 0 {
 				slow[r.Path]--
@@ -104,7 +105,7 @@ func TestAMemberThatIsBackBeforeItsEndIsHeardOf(t *testing.T) {
 		here, there := w.Host("here"), w.Host("there")
 		m := join(w, there, "m", "1")
 		bubble.Now(w, m.Joined())
-		var run func(func()) bool
+		var run func(func()) bool // has the observer's actor run a function: see observe.Started
 		views := groupOn(w, here).Observe(context.WithValue(w.Context(), observe.Started{}, func(r func(func()) bool) { run = r }))
 		before := bubble.Within(w, time.Second, views).Members[0].Token
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
@@ -179,14 +180,12 @@ func inBubble(t *testing.T, f func(w *bubble.World), opts ...zktest.Option) {
 
 func groupOn(w *bubble.World, h *bubble.Host) *group.Group {
 	w.Helper()
-	g := must(group.New(h.Session, path))
-	return g
+	return must(group.New(h.Session, path))
 }
 
 func join(w *bubble.World, h *bubble.Host, id, data string) *group.Membership {
 	w.Helper()
-	m := must(groupOn(w, h).Join(group.Member{ID: id, Data: []byte(data)}))
-	return m
+	return must(groupOn(w, h).Join(group.Member{ID: id, Data: []byte(data)}))
 }
 
 // ids are those of a view with their data, as "a=x b=y".

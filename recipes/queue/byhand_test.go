@@ -1,3 +1,5 @@
+// What other clients do to a queue by hand, and what ZooKeeper refuses. Helpers: world_test.go.
+
 package queue_test
 
 import (

@@ -66,20 +66,17 @@ func (c *Consumer) Items() <-chan *Item { return c.from.stream.C() }
 // the consumer has ended. It need not be received from.
 func (c *Consumer) Errors() <-chan error { return c.skipped }
 
-// report reports an error, in the place of the oldest one if there are too many. For the actor.
+// report reports an error, in the place of the oldest one if there are too many. For the actor,
+// which alone sends.
 func (c *Consumer) report(err error) {
-	for {
-		select {
-		case c.skipped <- err:
-			return
-		default:
-		}
+	if len(c.skipped) == cap(c.skipped) {
 		select {
 		case oldest := <-c.skipped:
 			_ = oldest // makes room
 		default: // the oldest one was received meanwhile
 		}
 	}
+	c.skipped <- err
 }
 
 // Done closes when the consumer has ended: by Close, or with its queue or session.

@@ -95,15 +95,10 @@ func (in *intake) offer(i *Item) {
 	case i.Err() == nil && !in.stream.Send(i): // the stream is closed
 		in.giveBack(i)
 	case i.Err() != nil: // the item was lost before it could be withdrawn
-		in.withdraw(i)
+		in.stream.Withdraw(func(j *Item) bool { return j == i })
 	case in.consumer == nil:
 		in.trim()
 	}
-}
-
-// withdraw takes an item out of the stream.
-func (in *intake) withdraw(i *Item) {
-	in.stream.Withdraw(func(j *Item) bool { return j == i })
 }
 
 // received handles that an item of a Consumer was received. A call of Take does that itself.
@@ -154,7 +149,7 @@ func (in *intake) lost(i *Item, cause error) {
 	if errors.Is(cause, session.ErrReleased) {
 		return
 	}
-	in.withdraw(i)
+	in.stream.Withdraw(func(j *Item) bool { return j == i })
 	if i.settling() || in.remove(i.from.No) == nil {
 		return // an answer to its settlement will come, or it was dropped
 	}

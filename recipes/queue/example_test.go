@@ -66,7 +66,7 @@ func Example() {
 	// coffee, attempt 2
 }
 
-// An item that fails too often becomes a dead dead. When the cause is gone, it is put back.
+// An item that fails too often becomes a dead letter. When the cause is gone, it is put back.
 func ExampleQueue_Requeue() {
 	ctx, s, done := open()
 	defer done()

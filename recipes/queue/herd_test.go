@@ -1,3 +1,6 @@
+// What a queue costs: requests and watch events, trips and time, with many consumers or items.
+// Helpers: crowd, here; the others in world_test.go.
+
 package queue_test
 
 import (

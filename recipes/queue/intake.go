@@ -155,11 +155,11 @@ func (in *intake) machine() machine.Machine {
 	defer in.mu.Unlock()
 	in.forget(session.ErrRestarted)
 	in.incarnation++
-	q := in.queue
+	q, prefetch := in.queue, cmp.Or(in.opts.prefetch, in.opts.workers)
 	return consume.New(consume.Config{
-		Root: q.root(), Identity: fmt.Appendf(nil, "%sprefetch %d\n", recipe.Identity(q.session).Note(), cmp.Or(in.opts.prefetch, in.opts.workers)), GUID: string(znode.NewGUID()), First: in.incarnation << itemBits, Seed: rand.Uint64(),
-		Takes: in.consumer == nil, Prefetch: in.demand().Wanted,
-		Attempts: q.cfg.maxAttempts, Dead: layout.Root(q.cfg.dead),
+		Root: q.root(), Dead: layout.Root(q.cfg.dead), Attempts: q.cfg.maxAttempts, Seed: rand.Uint64(),
+		GUID: string(znode.NewGUID()), Identity: fmt.Appendf(nil, "%sprefetch %d\n", recipe.Identity(q.session).Note(), prefetch),
+		Takes: in.consumer == nil, Prefetch: in.demand().Wanted, First: in.incarnation << itemBits,
 	})
 }
 

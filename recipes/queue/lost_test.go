@@ -1,3 +1,5 @@
+// Lost requests and replies; items that are lost; panics; Close. Helpers: world_test.go.
+
 package queue_test
 
 import (

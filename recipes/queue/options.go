@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -146,18 +147,16 @@ const maxID = 255
 // repeated. An id is free again when its item was acknowledged or removed, or is a dead letter.
 func WithID(id string) PutOption {
 	return func(o *putOptions) error {
-		switch {
+		switch err := znode.Validate("/" + id); {
 		case id == "":
 			return errors.New("WithID: empty")
 		case len(id) > maxID:
 			return fmt.Errorf("WithID: longer than %d bytes", maxID)
 		case !utf8.ValidString(id):
 			return errors.New("WithID: not UTF-8")
-		}
-		if err := znode.Validate("/" + id); err != nil {
+		case err != nil:
 			return fmt.Errorf("WithID: %w", err)
-		}
-		if parent, _ := znode.Split("/" + id); parent != "/" {
+		case strings.Contains(id, "/"):
 			return errors.New("WithID: contains a slash")
 		}
 		o.id = id

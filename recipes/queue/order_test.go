@@ -1,3 +1,6 @@
+// Order, delays and pauses, dead letters, capacity, and items that nobody has received. Helpers:
+// world_test.go.
+
 package queue_test
 
 import (

@@ -1,3 +1,5 @@
+// Puts: faults, contexts, Under; and the log of items that stay unsettled. Helpers: world_test.go.
+
 package queue_test
 
 import (

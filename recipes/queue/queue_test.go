@@ -1,3 +1,6 @@
+// What a queue does without faults, on the embedded server and on real ones; List and Purge.
+// Helpers: world_test.go. Numbers such as B52: decision 6.
+
 package queue_test
 
 import (

@@ -23,8 +23,7 @@ import (
 // finds is the item with that id.
 func finds(t testing.TB, q *queue.Queue, id string) queue.Entry {
 	t.Helper()
-	e := must(q.Find(bubble.Minute(t), id))
-	return e
+	return must(q.Find(bubble.Minute(t), id))
 }
 
 // The last error is kept wherever an item goes, with its time and the process that has recorded it.

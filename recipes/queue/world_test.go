@@ -1,3 +1,5 @@
+// The helpers of this package's tests: queues and consumers in a bubble, and what they do and cost.
+
 package queue_test
 
 import (
@@ -66,8 +68,7 @@ func newQueue(t testing.TB, s *session.Session, opts ...queue.Option) *queue.Que
 
 func queueAt(t testing.TB, s *session.Session, path string, opts ...queue.Option) *queue.Queue {
 	t.Helper()
-	q := must(queue.New(s, path, opts...))
-	return q
+	return must(queue.New(s, path, opts...))
 }
 
 func deadLetters(t testing.TB, s *session.Session) *queue.Queue {
@@ -77,8 +78,7 @@ func deadLetters(t testing.TB, s *session.Session) *queue.Queue {
 
 func put(t testing.TB, q *queue.Queue, data string, opts ...queue.PutOption) string {
 	t.Helper()
-	id := must(q.Put(bubble.Minute(t), []byte(data), opts...))
-	return id
+	return must(q.Put(bubble.Minute(t), []byte(data), opts...))
 }
 
 // refuses fails unless a put ends with this error.
@@ -90,8 +90,7 @@ func refuses(t testing.TB, q *queue.Queue, want error, opts ...queue.PutOption) 
 // putAll puts n numbers in one transaction.
 func putAll(t testing.TB, q *queue.Queue, from, n int, opts ...queue.PutOption) []string {
 	t.Helper()
-	ids := must(q.PutAll(bubble.Minute(t), data(from, n), opts...))
-	return ids
+	return must(q.PutAll(bubble.Minute(t), data(from, n), opts...))
 }
 
 // putMany puts the numbers below n in transactions of at most 250.
@@ -122,8 +121,7 @@ func data(from, n int) [][]byte {
 
 func take(t testing.TB, q *queue.Queue) *queue.Item {
 	t.Helper()
-	i := must(q.Take(bubble.Minute(t)))
-	return i
+	return must(q.Take(bubble.Minute(t)))
 }
 
 // takeOne takes an item that has these data.
@@ -176,8 +174,7 @@ func receives(t testing.TB, c *queue.Consumer, want string) {
 
 func length(t testing.TB, q *queue.Queue) int {
 	t.Helper()
-	n := must(q.Len(bubble.Minute(t)))
-	return n
+	return must(q.Len(bubble.Minute(t)))
 }
 
 // below are the names below a path.

@@ -1,4 +1,5 @@
 // Histories of hundreds of transactions under random faults, and the model that checks them.
+// Helpers: world_test.go.
 
 package twopc_test
 
@@ -41,6 +42,8 @@ type process struct {
 	c    *twopc.Coordinator // of the leader and the deputy
 }
 
+// faulty plays a history. rng draws its events, and dice what the applications do, which run side
+// by side.
 func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
 	m := newModel()
 	var all sync.WaitGroup
@@ -50,7 +53,7 @@ func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
 	}
 	names := []string{"a", "b", "c"}
 	within := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d))) }
-	var mu sync.Mutex // of dice, which the applications throw
+	var mu sync.Mutex // of dice
 	dice := rand.New(rand.NewPCG(rng.Uint64(), 2))
 	oneIn := func(n int) bool {
 		mu.Lock()
@@ -97,7 +100,7 @@ func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
 		c, life := deputy.c, deputy.life
 		time.AfterFunc(after, func() { recovers(c, life) })
 	}
-	for i := range 250 {
+	for i := range 250 { // a transaction, and beside it an event
 		c, life, id := leader.c, leader.life, fmt.Sprint("t", i)
 		patience := []time.Duration{time.Minute, 5 * time.Second}[i%2] // a minute outlives the session
 		all.Go(func() {
@@ -136,7 +139,7 @@ func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
 		})
 	}
 	time.Sleep(time.Minute)
-	calm.Store(true)
+	calm.Store(true) // from here on everything comes to its end
 	leader.host.Die()
 	deputy.host.Die()
 	start(leader) // which recovers everything that is left

@@ -1,4 +1,5 @@
-// Inboxes that are long: how often they are listed, that all is offered once, and their bound.
+// Long inboxes: how often they are listed, that all is offered once, the bound.
+// Helpers: world_test.go.
 
 package twopc_test
 
@@ -69,8 +70,7 @@ func TestHowOftenAnInboxIsListed(t *testing.T) {
 					site = newSite(w, w.Host("a"), "a")
 				}
 				for i := range n {
-					_, err := coordinator.Begin(w.Context(), fmt.Sprint("t", i), nil, "a")
-					require.NoError(w, err)
+					must(coordinator.Begin(w.Context(), fmt.Sprint("t", i), nil, "a"))
 					left.Add(1)
 					time.Sleep(time.Millisecond)
 				}
@@ -111,8 +111,7 @@ func TestNothingIsDroppedBehindAFullWindow(t *testing.T) {
 		c := newCoordinator(w, h, twopc.WithVoteTimeout(time.Hour))
 		site := newSite(w, w.Host("a"), "a")
 		for i := range window {
-			_, err := c.Begin(w.Context(), fmt.Sprint("t", i), nil, "a")
-			require.NoError(w, err)
+			must(c.Begin(w.Context(), fmt.Sprint("t", i), nil, "a"))
 		}
 		time.Sleep(time.Minute) // all are offered
 		require.NoError(w, h.DeleteAll(w.Context(), path+"/inbox/a"))
@@ -121,8 +120,7 @@ func TestNothingIsDroppedBehindAFullWindow(t *testing.T) {
 		site.Crash("a bug")
 		time.Sleep(time.Minute)
 		for i := range 10 {
-			_, err := c.Begin(w.Context(), fmt.Sprint("later", i), nil, "a")
-			require.NoError(w, err)
+			must(c.Begin(w.Context(), fmt.Sprint("later", i), nil, "a"))
 		}
 		later := 0
 		for range window + 10 {
@@ -147,12 +145,10 @@ func TestAFullInboxIsBusy(t *testing.T) {
 		h := w.Host("c")
 		c := newCoordinator(w, h, twopc.WithVoteTimeout(time.Hour))
 		for i := range 8190 {
-			_, err := h.Create(w.Context(), fmt.Sprint(path, "/inbox/a/x", i), nil, session.Parents())
-			require.NoError(w, err)
+			must(h.Create(w.Context(), fmt.Sprint(path, "/inbox/a/x", i), nil, session.Parents()))
 		}
 		for i := range 2 {
-			_, err := c.Begin(w.Context(), fmt.Sprint("t", i), nil, "a")
-			require.NoError(w, err)
+			must(c.Begin(w.Context(), fmt.Sprint("t", i), nil, "a"))
 		}
 		for range 2 {
 			_, err := c.Begin(w.Context(), "more", nil, "b", "a")
@@ -163,8 +159,7 @@ func TestAFullInboxIsBusy(t *testing.T) {
 		require.NoError(w, err)
 		require.NotContains(w, strings.Join(nodes(w), " "), "more")
 		require.NoError(w, h.Delete(w.Context(), path+"/inbox/a/x0", -1))
-		_, err = c.Begin(w.Context(), "more", nil, "b", "a")
-		require.NoError(w, err)
+		must(c.Begin(w.Context(), "more", nil, "b", "a"))
 		_, err = c.Begin(w.Context(), "even more", nil, "a")
 		require.ErrorIs(w, err, twopc.ErrBusy)
 	})

@@ -1,4 +1,4 @@
-// Ids and names that are taken, contexts, Close, and foreign znodes.
+// Ids and names that are taken, contexts, Close, and foreign znodes. Helpers: world_test.go.
 
 package twopc_test
 
@@ -62,8 +62,7 @@ func TestASecondSiteOfOneName(t *testing.T) {
 		}
 		require.NoError(w, first.Err())
 		c := newCoordinator(w, w.Host("c"))
-		_, err := c.Begin(w.Context(), "t", nil, "a")
-		require.NoError(w, err)
+		must(c.Begin(w.Context(), "t", nil, "a"))
 		bubble.Within(w, time.Second, first.Proposals())
 	})
 }
@@ -77,8 +76,7 @@ func TestASiteStartsAgain(t *testing.T) {
 		c := newCoordinator(w, w.Host("c"))
 		h.Die()
 		again := newSite(w, w.Host("a again"), "a")
-		_, err := c.Begin(w.Context(), "t", nil, "a")
-		require.NoError(w, err)
+		must(c.Begin(w.Context(), "t", nil, "a"))
 		bubble.Never(w, again.Proposals(), "the old one may live")
 		info, ok := w.Server.Session(h.Status().SessionID)
 		require.True(w, ok)
@@ -97,8 +95,7 @@ func TestContextsBoundWaits(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		hc, ha := w.Host("c"), w.Host("a")
 		c, a := newCoordinator(w, hc), newSite(w, ha, "a")
-		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
-		require.NoError(w, err)
+		tx := must(c.Begin(w.Context(), "t", nil, "a", "b"))
 		p := bubble.Within(w, time.Second, a.Proposals())
 		bounded := func(call func(ctx context.Context) error) {
 			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
@@ -169,8 +166,7 @@ func TestClose(t *testing.T) {
 		// with the session
 		b := newSite(w, ha, "b")
 		d := newCoordinator(w, hc, form...)
-		tx, err = d.Begin(w.Context(), "v", nil, "b")
-		require.NoError(w, err)
+		tx = must(d.Begin(w.Context(), "v", nil, "b"))
 		p = bubble.Within(w, time.Second, b.Proposals()) // of the first
 		q := bubble.Within(w, time.Second, b.Proposals())
 		require.NoError(w, hc.Close(w.Context()))
@@ -189,21 +185,18 @@ func TestForeignZnodes(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("all")
 		for _, p := range []string{"/tx/readme", "/inbox/a/readme", "/inbox/a/_c_x", "/inbox/a/_c_0123456789abcdef0123456789abcdef-x-0000000001", "/alive/.x", "/coordinators/x"} {
-			_, err := h.Create(w.Context(), path+p, []byte("{}"), session.Parents())
-			require.NoError(w, err)
+			must(h.Create(w.Context(), path+p, []byte("{}"), session.Parents()))
 		}
 		c, a := newCoordinator(w, h), newSite(w, h, "a")
 		gone := bubble.Within(w, time.Second, a.Proposals())
 		require.Equal(w, "x", gone.ID(), "an entry in the inbox without its transaction")
 		bubble.Within(w, time.Second, gone.Done())
 		require.ErrorIs(w, gone.Err(), twopc.ErrGone)
-		taken, err := c.Recover(w.Context())
-		require.NoError(w, err)
+		taken := must(c.Recover(w.Context()))
 		require.Empty(w, taken)
 		tx, err := c.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
-		_, err = h.Create(w.Context(), path+"/tx/t/readme", nil)
-		require.NoError(w, err)
+		must(h.Create(w.Context(), path+"/tx/t/readme", nil))
 		p := bubble.Within(w, time.Second, a.Proposals())
 		require.NoError(w, p.Commit(w.Context()))
 		bubble.Within(w, time.Second, tx.Decided())

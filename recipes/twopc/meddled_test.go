@@ -1,5 +1,5 @@
 // Other clients change the znodes of a transaction, or ZooKeeper refuses requests of a participant:
-// all participants are told, and the transaction ends if it can.
+// all participants are told, and the transaction ends if it can. Helpers: world_test.go.
 
 package twopc_test
 
@@ -45,8 +45,7 @@ func TestAnotherClientMeddlesWithATransaction(t *testing.T) {
 			inBothForms(t, func(w *bubble.World, form []twopc.Option) {
 				h := w.Host("sites")
 				a, b := newSite(w, h, "a"), newSite(w, h, "b")
-				tx, err := newCoordinator(w, w.Host("c"), form...).Begin(w.Context(), "t", nil, "a", "b")
-				require.NoError(w, err)
+				tx := must(newCoordinator(w, w.Host("c"), form...).Begin(w.Context(), "t", nil, "a", "b"))
 				pa, pb := bubble.Within(w, time.Second, a.Proposals()), bubble.Within(w, time.Second, b.Proposals())
 				require.NoError(w, pa.Commit(w.Context()))
 				synctest.Wait()
@@ -87,8 +86,7 @@ func TestAPayloadThatIsGone(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("all")
-		tx, err := newCoordinator(w, h, twopc.WithVoteTimeout(time.Minute)).Begin(w.Context(), "t1", []byte("pay"), "a")
-		require.NoError(w, err)
+		tx := must(newCoordinator(w, h, twopc.WithVoteTimeout(time.Minute)).Begin(w.Context(), "t1", []byte("pay"), "a"))
 		require.NoError(w, h.Delete(w.Context(), nodeNamed(w, "-payload"), -1))
 		p := bubble.Within(w, time.Second, newSite(w, h, "a").Proposals())
 		bubble.Within(w, time.Second, p.Done())
@@ -106,8 +104,7 @@ func TestAPayloadThatIsGone(t *testing.T) {
 func TestAnAckThatCannotBe(t *testing.T) {
 	t.Parallel()
 	foreign := func(w *bubble.World, h *bubble.Host, at string) (undo func()) {
-		below, err := h.Create(w.Context(), at+"/foreign", nil)
-		require.NoError(w, err)
+		below := must(h.Create(w.Context(), at+"/foreign", nil))
 		return func() { require.NoError(w, h.Delete(w.Context(), below, -1)) }
 	}
 	for name, c := range map[string]struct {
@@ -129,8 +126,7 @@ func TestAnAckThatCannotBe(t *testing.T) {
 			inBubble(t, func(w *bubble.World) {
 				h := w.Host("a")
 				site := newSite(w, h, "a")
-				tx, err := newCoordinator(w, w.Host("c")).Begin(w.Context(), "t", nil, "a")
-				require.NoError(w, err)
+				tx := must(newCoordinator(w, w.Host("c")).Begin(w.Context(), "t", nil, "a"))
 				p := bubble.Within(w, time.Second, site.Proposals())
 				undo := c.hinder(w, h, nodeNamed(w, c.suffix))
 				if err := p.Commit(w.Context()); err != nil {
@@ -168,8 +164,7 @@ func TestAVoteBesideAnAcknowledgement(t *testing.T) {
 		inBubble(t, func(w *bubble.World) {
 			h := w.Host("a")
 			a := newSite(w, h, "a")
-			tx, err := newCoordinator(w, w.Host("c")).Begin(w.Context(), "t", nil, "a")
-			require.NoError(w, err)
+			tx := must(newCoordinator(w, w.Host("c")).Begin(w.Context(), "t", nil, "a"))
 			p := bubble.Within(w, time.Second, a.Proposals())
 			require.NoError(w, tx.Abort(w.Context(), "no"))
 			bubble.Within(w, time.Second, p.Decided())
@@ -227,8 +222,7 @@ func TestABeginThatMayNotBeLookedFor(t *testing.T) {
 		require.Equal(w, twopc.Aborted, p.Outcome())
 		require.NoError(w, p.Ack(w.Context()))
 		allow()
-		taken, err := c.Recover(w.Context())
-		require.NoError(w, err)
+		taken := must(c.Recover(w.Context()))
 		require.Len(w, taken, 1)
 		bubble.Within(w, time.Second, taken[0].Decided())
 		require.Equal(w, twopc.Aborted, taken[0].Outcome())
@@ -246,11 +240,9 @@ func TestATransactionThatMayNotBeDecided(t *testing.T) {
 			inBubble(t, func(w *bubble.World) {
 				h, hd := w.Host("c"), w.Host("d")
 				c, d, a := newCoordinator(w, h), newCoordinator(w, hd), newSite(w, w.Host("a"), "a")
-				_, err := d.Begin(w.Context(), "of-the-dead", nil, "b")
-				require.NoError(w, err)
+				must(d.Begin(w.Context(), "of-the-dead", nil, "b"))
 				allow := deny(w, h, path+"/tx/t", kind)
-				tx, err := c.Begin(w.Context(), "t", nil, "a")
-				require.NoError(w, err)
+				tx := must(c.Begin(w.Context(), "t", nil, "a"))
 				p := bubble.Within(w, time.Second, a.Proposals())
 				require.NoError(w, p.Commit(w.Context()))
 				bubble.Within(w, time.Minute, tx.Done())
@@ -265,8 +257,7 @@ func TestATransactionThatMayNotBeDecided(t *testing.T) {
 				require.NoError(w, taken[0].Abort(w.Context(), "enough"))
 				require.NoError(w, taken[0].Ack(w.Context()))
 				allow()
-				taken, err = c.Recover(w.Context())
-				require.NoError(w, err)
+				taken = must(c.Recover(w.Context()))
 				require.Len(w, taken, 1)
 				require.Equal(w, "t", taken[0].ID())
 				bubble.Within(w, time.Minute, p.Decided())

@@ -1,4 +1,4 @@
-// Transactions on real servers; and what one costs.
+// Transactions on real servers; and what one costs. Helpers: world_test.go; model: history_test.go.
 
 package twopc_test
 
@@ -151,8 +151,7 @@ func cost(w *bubble.World, n int, form ...twopc.Option) (requests, events int) {
 		sites = append(sites, newSite(w, w.Host(names[i]), names[i]))
 	}
 	round := func(id string) {
-		tx, err := c.Begin(w.Context(), id, []byte("pay"), names...)
-		require.NoError(w, err)
+		tx := must(c.Begin(w.Context(), id, []byte("pay"), names...))
 		var open []*twopc.Proposal
 		for _, site := range sites {
 			p := bubble.Within(w, time.Second, site.Proposals())

@@ -55,7 +55,7 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 	if err != nil {
 		return nil, recipe.Failed(s, op, path, err)
 	}
-	recipe.AfterStart(s, func() {})
+	recipe.AfterStart(s, func() {}) // starts the session, unless it is deferred
 	return site, nil
 }
 
@@ -106,7 +106,8 @@ func (s *Site) proposal(guid string) *Proposal {
 	return s.open[guid]
 }
 
-// perform passes the machine's effects to the proposals. The actor calls it.
+// perform passes the machine's effects to the proposals. The actor calls it. Each effect after
+// Propose finds its proposal in open: the last one is an Acked that ends it.
 func (s *Site) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case protocol.Propose:
@@ -154,9 +155,10 @@ type Proposal struct {
 	site  *Site
 	offer protocol.Propose
 
-	voting *call // the pending vote. The site's mutex guards voting, vote and acking.
-	vote   protocol.Cast
-	acking *call // the pending acknowledgement
+	// With the site's mutex.
+	voting *call         // the pending vote; nil: none
+	vote   protocol.Cast // which that is
+	acking *call         // the pending acknowledgement; nil: none
 
 	voted atomic.Int32
 	decision
@@ -259,7 +261,7 @@ func (p *Proposal) take(pending **call) *call {
 	return r
 }
 
-// endWith ends the proposal, and then answers its pending calls.
+// endWith ends the proposal with err, and then answers its pending vote and acknowledgement.
 func (p *Proposal) endWith(err, ofVote, ofAck error) {
 	p.finish(err)
 	p.site.mu.Lock()

@@ -1,5 +1,5 @@
 // One transaction, with a fault at each request of each participant; crashes of actors with
-// requests under way; and sites of one name.
+// requests under way; and sites of one name. Helpers: world_test.go; model: history_test.go.
 
 package twopc_test
 
@@ -84,8 +84,7 @@ func (tr *trial) restart(name string) {
 	tr.c = newCoordinator(tr.World, tr.hosts["c"], tr.form...)
 	ctx, cancel := context.WithTimeout(tr.Context(), time.Minute)
 	defer cancel()
-	taken, err := tr.c.Recover(ctx)
-	require.NoError(tr, err)
+	taken := must(tr.c.Recover(ctx))
 	for _, tx := range taken {
 		tr.model.follow(&tr.all, "c again", tx, both, always)
 	}
@@ -214,8 +213,7 @@ func TestAnAbortThatTheMachineHasNotHeardOfSurvivesACrash(t *testing.T) {
 		hc, second := w.Host("c"), w.Host("a", session.WithTimeout(time.Minute))
 		c := newCoordinator(w, hc, twopc.WithVoteTimeout(time.Hour))
 		newSite(w, second, "a")
-		tx, err := c.Begin(w.Context(), "t", nil, "a")
-		require.NoError(w, err)
+		tx := must(c.Begin(w.Context(), "t", nil, "a"))
 		heal := hc.Machine.Partition()
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
@@ -241,8 +239,7 @@ func TestEachVoteIsGivenOnceAcrossCrashes(t *testing.T) {
 		for _, name := range names {
 			sites[name] = newSite(w, h, name)
 		}
-		tx, err := c.Begin(w.Context(), "t", nil, names...)
-		require.NoError(w, err)
+		tx := must(c.Begin(w.Context(), "t", nil, names...))
 		for _, name := range names {
 			require.NoError(w, bubble.Within(w, time.Second, sites[name].Proposals()).Commit(w.Context()))
 			sites[name].Crash("behind its vote")
@@ -281,8 +278,7 @@ func comeAndGo(w *bubble.World, rng *rand.Rand) {
 	var closing sync.WaitGroup
 	var sites []*twopc.Site
 	open := func(h *bubble.Host) {
-		s, err := twopc.NewSite(h.Session, path, "a")
-		require.NoError(w, err)
+		s := must(twopc.NewSite(h.Session, path, "a"))
 		sites = append(sites, s)
 	}
 	verdicts := []zktest.Verdict{zktest.CutAfter, zktest.CutBefore, zktest.DropReply, zktest.DropRequest}
@@ -316,8 +312,7 @@ func comeAndGo(w *bubble.World, rng *rand.Rand) {
 	time.Sleep(2 * time.Minute)
 	living := slices.DeleteFunc(sites, func(s *twopc.Site) bool { return s.Err() != nil })
 	require.Len(w, living, 1, w.Server.Dump())
-	tx, err := newCoordinator(w, w.Host("c")).Begin(w.Context(), "t", nil, "a")
-	require.NoError(w, err)
+	tx := must(newCoordinator(w, w.Host("c")).Begin(w.Context(), "t", nil, "a"))
 	require.NoError(w, bubble.Within(w, time.Second, living[0].Proposals()).Commit(w.Context()))
 	bubble.Within(w, time.Second, tx.Decided())
 	require.Equal(w, twopc.Committed, tx.Outcome())

@@ -1,10 +1,11 @@
 // Transactions without faults, deaths of a site or the coordinator, takeovers by another
-// coordinator, and List.
+// coordinator, and List. Helpers: world_test.go.
 
 package twopc_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,8 +23,7 @@ func TestAllVoteToCommit(t *testing.T) {
 	inBothForms(t, func(w *bubble.World, form []twopc.Option) {
 		c := newCoordinator(w, w.Host("c"), form...)
 		a, b := newSite(w, w.Host("a"), "a"), newSite(w, w.Host("b"), "b")
-		tx, err := c.Begin(w.Context(), "t1", []byte("pay"), "a", "b")
-		require.NoError(w, err)
+		tx := must(c.Begin(w.Context(), "t1", []byte("pay"), "a", "b"))
 		require.Equal(w, twopc.Undecided, tx.Outcome())
 		pa, pb := bubble.Within(w, time.Second, a.Proposals()), bubble.Within(w, time.Second, b.Proposals())
 		require.Equal(w, "t1", pa.ID())
@@ -63,8 +63,7 @@ func TestOneVoteToAbortDecides(t *testing.T) {
 		c := newCoordinator(w, w.Host("c"), form...)
 		hb := w.Host("b")
 		a, b := newSite(w, w.Host("a"), "a"), newSite(w, hb, "b")
-		tx, err := c.Begin(w.Context(), "t1", nil, "a", "b")
-		require.NoError(w, err)
+		tx := must(c.Begin(w.Context(), "t1", nil, "a", "b"))
 		pa, pb := bubble.Within(w, time.Second, a.Proposals()), bubble.Within(w, time.Second, b.Proposals())
 		require.NoError(w, pa.Abort(w.Context(), "no money"))
 		require.Equal(w, twopc.Aborted, pa.Voted())
@@ -100,8 +99,7 @@ func TestTheTimeForTheVotes(t *testing.T) {
 		c := newCoordinator(w, w.Host("c"), append([]twopc.Option{twopc.WithVoteTimeout(7 * time.Second)}, form...)...)
 		a := newSite(w, w.Host("a"), "a")
 		newSite(w, w.Host("b"), "b")
-		tx, err := c.Begin(w.Context(), "t1", nil, "a", "b")
-		require.NoError(w, err)
+		tx := must(c.Begin(w.Context(), "t1", nil, "a", "b"))
 		began := time.Now()
 		pa := bubble.Within(w, time.Second, a.Proposals())
 		require.NoError(w, pa.Commit(w.Context()))
@@ -124,8 +122,7 @@ func TestASiteThatDies(t *testing.T) {
 		c := newCoordinator(w, w.Host("c"), append([]twopc.Option{twopc.WithVoteTimeout(time.Hour)}, form...)...)
 		a, hb := newSite(w, w.Host("a"), "a"), w.Host("b")
 		newSite(w, hb, "b")
-		tx, err := c.Begin(w.Context(), "t1", nil, "a", "b")
-		require.NoError(w, err)
+		tx := must(c.Begin(w.Context(), "t1", nil, "a", "b"))
 		require.NoError(w, bubble.Within(w, time.Second, a.Proposals()).Commit(w.Context()))
 		hb.Machine.Partition()
 		died := time.Now()
@@ -171,16 +168,14 @@ func TestACoordinatorThatDies(t *testing.T) {
 		_, err = again.Begin(w.Context(), "t1", nil, "a")
 		require.ErrorIs(w, err, twopc.ErrFinished)
 		for range 2 { // until it is acknowledged, also at the coordinator that has it
-			taken, err = again.Recover(w.Context())
-			require.NoError(w, err)
+			taken = must(again.Recover(w.Context()))
 			require.Len(w, taken, 1)
 			bubble.Within(w, time.Second, taken[0].Decided())
 			require.Equal(w, want, taken[0].Outcome())
 		}
 		require.NoError(w, taken[0].Ack(w.Context()))
 		require.Empty(w, nodes(w))
-		taken, err = again.Recover(w.Context())
-		require.NoError(w, err)
+		taken = must(again.Recover(w.Context()))
 		require.Empty(w, taken)
 		_, err = again.Begin(w.Context(), "t1", nil, "a")
 		require.NoError(w, err, "the application says that it is another one")
@@ -195,8 +190,7 @@ func TestRecoverUndecided(t *testing.T) {
 		hc := w.Host("c")
 		c := newCoordinator(w, hc)
 		site := newSite(w, w.Host("a"), "a")
-		_, err := c.Begin(w.Context(), "t1", nil, "a")
-		require.NoError(w, err)
+		must(c.Begin(w.Context(), "t1", nil, "a"))
 		p := bubble.Within(w, time.Second, site.Proposals())
 		// the site is cut off, so that it can't decide first
 		heal := w.Server.Host("a").Partition()
@@ -209,8 +203,7 @@ func TestRecoverUndecided(t *testing.T) {
 		defer cancel()
 		_, err = again.Recover(ctx)
 		require.ErrorIs(w, err, context.DeadlineExceeded, "it can't be told yet")
-		taken, err := again.Recover(w.Context())
-		require.NoError(w, err)
+		taken := must(again.Recover(w.Context()))
 		require.Len(w, taken, 1, "what is led by one who lives is left to him")
 		require.Equal(w, "t1", taken[0].ID())
 		heal()
@@ -237,8 +230,7 @@ func TestCloseConfirmsAVoteWhoseReplyWasLost(t *testing.T) {
 			inBubble(t, func(w *bubble.World) {
 				c, h := newCoordinator(w, w.Host("c")), w.Host("a")
 				a := newSite(w, h, "a")
-				_, err := c.Begin(w.Context(), "t", nil, "a")
-				require.NoError(w, err)
+				must(c.Begin(w.Context(), "t", nil, "a"))
 				p := bubble.Within(w, time.Second, a.Proposals())
 				synctest.Wait()
 				w.Kth(h.Session, 1, fate, zktest.OpCloseSession)
@@ -267,12 +259,10 @@ func TestB75_RecoverIsUpToDate(t *testing.T) {
 				require.Empty(w, taken)
 				synctest.Wait()
 				w.Server.Lag(lagging, 100)
-				_, err = newCoordinator(w, current).Begin(w.Context(), "t", nil, "x")
-				require.NoError(w, err)
+				must(newCoordinator(w, current).Begin(w.Context(), "t", nil, "x"))
 				current.Die()
 				w.Server.Expire(current.Status().SessionID)
-				taken, err = next.Recover(w.Context())
-				require.NoError(w, err)
+				taken = must(next.Recover(w.Context()))
 				require.Len(w, taken, 1)
 			}, zktest.WithServers(2))
 		})
@@ -287,24 +277,21 @@ func TestListTellsVotesAndAcknowledgements(t *testing.T) {
 		require.ErrorIs(w, err, session.ErrNoNode, "there never was one")
 		require.NoError(w, w.Server.Create(path+"/tx/t", []byte(`{"guid":"../x","state":"undecided","sites":["a","../../b","","c/d"]}`)))
 		w.Server.ClearJournal()
-		all, err := twopc.List(w.Context(), h.Session, path)
-		require.NoError(w, err)
+		all := must(twopc.List(w.Context(), h.Session, path))
 		require.Empty(w, all[0].Votes)
 		require.LessOrEqual(w, len(w.Server.Journal()), 4, "a sync, two listings, the record; no vote that does not exist")
 		require.NoError(w, w.Server.Delete(path+"/tx/t"))
 		c, a, b := newCoordinator(w, h), newSite(w, h, "a"), newSite(w, h, "b")
 		began := time.Now()
 		for _, id := range []string{"z", "y"} {
-			_, err := c.Begin(w.Context(), id, []byte("order"), "b", "a")
-			require.NoError(w, err)
+			must(c.Begin(w.Context(), id, []byte("order"), "b", "a"))
 			time.Sleep(time.Second)
 		}
 		z, y := bubble.Get(w, a.Proposals()), bubble.Get(w, a.Proposals())
 		require.NoError(w, z.Commit(w.Context()))
 		require.NoError(w, y.Commit(w.Context()))
 		list := func() []twopc.Info {
-			all, err := twopc.List(w.Context(), h.Session, path)
-			require.NoError(w, err)
+			all := must(twopc.List(w.Context(), h.Session, path))
 			for i := range all {
 				require.WithinDuration(w, began.Add(time.Duration(i)*time.Second), all[i].Since, 500*time.Millisecond)
 				all[i].Since = time.Time{}
@@ -317,8 +304,8 @@ func TestListTellsVotesAndAcknowledgements(t *testing.T) {
 		require.NoError(w, bubble.Get(w, b.Proposals()).Abort(w.Context(), "no stock"))
 		bubble.Closes(w, z.Decided())
 		require.NoError(w, z.Ack(w.Context()))
-		for _, foreign := range []string{"{}", "", `{"guid":"x","state":"maybe"}`} {
-			require.NoError(w, w.Server.Create(path+"/tx/foreign"+foreign[:min(1, len(foreign))]+string(rune('0'+len(foreign))), []byte(foreign)))
+		for i, foreign := range []string{"{}", "", `{"guid":"x","state":"maybe"}`} {
+			require.NoError(w, w.Server.Create(fmt.Sprint(path, "/tx/foreign", i), []byte(foreign)))
 		}
 		require.Equal(w, []twopc.Info{
 			{ID: "z", Outcome: twopc.Committed, Sites: []string{"b", "a"}, Votes: map[string]twopc.Outcome{"b": twopc.Committed}},

@@ -1,4 +1,5 @@
-// Begin and Recover, with a lost answer or a context that ends before the answer.
+// Begin and Recover, with a lost answer or a context that ends before the answer. Helpers:
+// world_test.go; model: history_test.go.
 
 package twopc_test
 
@@ -48,8 +49,7 @@ func TestABeginGivenUpAndCarriedOut(t *testing.T) {
 				outcome = twopc.Committed
 				reach := ha.Machine.Partition() // so that the site does not decide first
 				w.Server.Expire(hc.Status().SessionID)
-				taken, err = newCoordinator(w, w.Host("d"), form...).Recover(w.Context())
-				require.NoError(w, err)
+				taken = must(newCoordinator(w, w.Host("d"), form...).Recover(w.Context()))
 				require.Len(w, taken, 1)
 				reach()
 				require.NoError(w, p.Commit(w.Context()))
@@ -147,8 +147,7 @@ func TestARecoverGivenUp(t *testing.T) {
 		hc, hd, ha := w.Host("c"), w.Host("d"), w.Host("a", session.WithTimeout(time.Minute))
 		c, d, a := newCoordinator(w, hc), newCoordinator(w, hd), newSite(w, ha, "a")
 		warm(w, d, a)
-		_, err := c.Begin(w.Context(), "t", nil, "a")
-		require.NoError(w, err)
+		must(c.Begin(w.Context(), "t", nil, "a"))
 		ha.Machine.Partition() // so that the site does not decide first
 		hc.Machine.Partition()
 		w.Server.Expire(hc.Status().SessionID)
@@ -160,8 +159,7 @@ func TestARecoverGivenUp(t *testing.T) {
 		require.Empty(w, taken)
 		heal()
 		time.Sleep(time.Minute)
-		taken, err = d.Recover(w.Context())
-		require.NoError(w, err)
+		taken = must(d.Recover(w.Context()))
 		require.Len(w, taken, 1)
 		bubble.Within(w, time.Second, taken[0].Decided())
 		require.Equal(w, twopc.Aborted, taken[0].Outcome())

@@ -33,18 +33,22 @@ func inBubble(t *testing.T, f func(w *bubble.World), opts ...zktest.Option) {
 
 func newCoordinator(w *bubble.World, h *bubble.Host, opts ...twopc.Option) *twopc.Coordinator {
 	w.Helper()
-	c, err := twopc.NewCoordinator(h.Session, path, opts...)
-	require.NoError(w, err)
-	return c
+	return must(twopc.NewCoordinator(h.Session, path, opts...))
 }
 
 // newSite creates a site and waits until it is registered.
 func newSite(w *bubble.World, h *bubble.Host, name string) *twopc.Site {
 	w.Helper()
-	s, err := twopc.NewSite(h.Session, path, name)
-	require.NoError(w, err)
+	s := must(twopc.NewSite(h.Session, path, name))
 	synctest.Wait()
 	return s
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // event is something that may happen in a random history, with its odds.
@@ -127,8 +131,7 @@ func loseNextReply(w *bubble.World, h *bubble.Host) (heal func()) {
 // which is the coordinator's next one.
 func warm(w *bubble.World, c *twopc.Coordinator, s *twopc.Site) {
 	w.Helper()
-	tx, err := c.Begin(w.Context(), "warm", nil, "a")
-	require.NoError(w, err)
+	tx := must(c.Begin(w.Context(), "warm", nil, "a"))
 	p := bubble.Within(w, time.Second, s.Proposals())
 	require.NoError(w, p.Abort(w.Context(), "warm"))
 	bubble.Within(w, time.Second, tx.Decided())

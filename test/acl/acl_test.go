@@ -4,7 +4,6 @@ package acl_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -27,88 +26,41 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// rows make a recipe's znodes at /x/y and return the error of WithACL, if it is wrong.
-var rows = map[string]func(ctx context.Context, s *session.Session, acl []session.ACL) error{
-	"barrier": func(ctx context.Context, s *session.Session, acl []session.ACL) error {
-		b, err := barrier.New(s, "/x/y", barrier.WithACL(acl...))
-		if err != nil {
-			return err
-		}
-		return b.Raise(ctx)
+// rows make a recipe's znodes at /x/y.
+var rows = map[string]func(ctx context.Context, s *session.Session, acl []session.ACL){
+	"barrier": func(ctx context.Context, s *session.Session, acl []session.ACL) {
+		must(0, must(barrier.New(s, "/x/y", barrier.WithACL(acl...))).Raise(ctx))
 	},
-	"double barrier": func(ctx context.Context, s *session.Session, acl []session.ACL) error {
-		d, err := barrier.NewDouble(s, "/x/y", 2, barrier.WithACL(acl...))
-		if err != nil {
-			return err
-		}
+	"double barrier": func(ctx context.Context, s *session.Session, acl []session.ACL) {
+		d := must(barrier.NewDouble(s, "/x/y", 2, barrier.WithACL(acl...)))
 		d.Arrive()
 		time.Sleep(time.Second)
-		return d.Break(ctx)
+		must(0, d.Break(ctx))
 	},
-	"queue": func(ctx context.Context, s *session.Session, acl []session.ACL) error {
-		q, err := queue.New(s, "/x/y", queue.WithACL(acl...), queue.WithCapacity(3), queue.WithMaxAttempts(2))
-		if err != nil {
-			return err
-		}
-		received := func(returned ...queue.NackOption) error {
-			i, err := q.Take(ctx)
-			if err == nil {
-				err = i.Nack(ctx, returned...)
-			}
-			return err
-		}
-		if _, err = q.Put(ctx, nil, queue.WithID("pauses")); err == nil {
-			err = received(queue.After(time.Hour))
-		}
-		if err == nil {
-			_, err = q.Put(ctx, nil, queue.WithID("dead"))
-		}
-		if err == nil {
-			err = errors.Join(received(queue.After(0)), received())
-		}
-		return err
+	"queue": func(ctx context.Context, s *session.Session, acl []session.ACL) {
+		q := must(queue.New(s, "/x/y", queue.WithACL(acl...), queue.WithCapacity(3), queue.WithMaxAttempts(2)))
+		must(q.Put(ctx, nil, queue.WithID("pauses")))
+		must(0, must(q.Take(ctx)).Nack(ctx, queue.After(time.Hour)))
+		must(q.Put(ctx, nil, queue.WithID("dead")))
+		must(0, must(q.Take(ctx)).Nack(ctx, queue.After(0)))
+		must(0, must(q.Take(ctx)).Nack(ctx))
 	},
-	"twopc": func(ctx context.Context, s *session.Session, acl []session.ACL) error {
-		if _, err := twopc.NewSite(s, "/x/y", "a", twopc.WithACL(acl...)); err != nil {
-			return err
-		}
-		c, err := twopc.NewCoordinator(s, "/x/y", twopc.WithACL(acl...))
-		if err == nil {
-			_, err = c.Begin(ctx, "t", nil, "a")
-		}
-		return err
+	"twopc": func(ctx context.Context, s *session.Session, acl []session.ACL) {
+		must(twopc.NewSite(s, "/x/y", "a", twopc.WithACL(acl...)))
+		must(must(twopc.NewCoordinator(s, "/x/y", twopc.WithACL(acl...))).Begin(ctx, "t", nil, "a"))
 	},
-	"group": func(ctx context.Context, s *session.Session, acl []session.ACL) error {
-		g, err := group.New(s, "/x/y", group.WithACL(acl...))
-		if err != nil {
-			return err
-		}
-		m, err := g.Join(group.Member{ID: "a"})
-		if err == nil {
-			<-m.Joined()
-		}
-		return err
+	"group": func(_ context.Context, s *session.Session, acl []session.ACL) {
+		<-must(must(group.New(s, "/x/y", group.WithACL(acl...))).Join(group.Member{ID: "a"})).Joined()
 	},
-	"config": func(ctx context.Context, s *session.Session, acl []session.ACL) error {
-		c, err := config.New(s, "/x/y", config.Text(), config.WithACL(acl...))
-		if err == nil {
-			_, err = c.Update(ctx, func(string) (string, error) { return "a", nil })
-		}
-		return err
+	"config": func(ctx context.Context, s *session.Session, acl []session.ACL) {
+		c := must(config.New(s, "/x/y", config.Text(), config.WithACL(acl...)))
+		must(c.Update(ctx, func(string) (string, error) { return "a", nil }))
 	},
-	"naming": func(ctx context.Context, s *session.Session, acl []session.ACL) error {
-		n, err := naming.New(s, "/x/y", naming.WithACL(acl...))
-		if err == nil {
-			err = n.Bind(ctx, "a/b", []byte("a"))
-		}
-		return err
+	"naming": func(ctx context.Context, s *session.Session, acl []session.ACL) {
+		must(0, must(naming.New(s, "/x/y", naming.WithACL(acl...))).Bind(ctx, "a/b", []byte("a")))
 	},
-	"election": func(ctx context.Context, s *session.Session, acl []session.ACL) error {
-		e, err := election.New(s, "/x/y", election.WithACL(acl...))
-		if err == nil {
-			_, err = e.Lead(ctx)
-		}
-		return err
+	"election": func(ctx context.Context, s *session.Session, acl []session.ACL) {
+		must(must(election.New(s, "/x/y", election.WithACL(acl...))).Lead(ctx))
 	},
 	"lock":       locked(lock.New),
 	"delay":      locked(lock.New, lock.WithDelay(time.Second)),
@@ -119,38 +71,26 @@ var rows = map[string]func(ctx context.Context, s *session.Session, acl []sessio
 	"semaphore": locked(func(s *session.Session, path string, opts ...lock.Option) (*lock.Lock, error) {
 		return lock.NewSemaphore(s, path, 2, opts...)
 	}),
-	"a writer that goes on as a reader": func(ctx context.Context, s *session.Session, acl []session.ACL) error {
-		l, err := lock.NewWrite(s, "/x/y", lock.WithACL(acl...))
-		if err != nil {
-			return err
-		}
-		g, err := l.Lock(ctx)
-		if err == nil {
-			_, err = g.Downgrade(ctx)
-		}
-		return err
+	"a writer that goes on as a reader": func(ctx context.Context, s *session.Session, acl []session.ACL) {
+		must(must(must(lock.NewWrite(s, "/x/y", lock.WithACL(acl...))).Lock(ctx)).Downgrade(ctx))
 	},
 }
 
 // locked makes a lock, and holds it.
-func locked(build func(s *session.Session, path string, opts ...lock.Option) (*lock.Lock, error), opts ...lock.Option) func(ctx context.Context, s *session.Session, acl []session.ACL) error {
-	return func(ctx context.Context, s *session.Session, acl []session.ACL) error {
-		l, err := build(s, "/x/y", append(opts, lock.WithACL(acl...))...)
-		if err == nil {
-			_, err = l.Lock(ctx)
-		}
-		return err
+func locked(build func(s *session.Session, path string, opts ...lock.Option) (*lock.Lock, error), opts ...lock.Option) func(ctx context.Context, s *session.Session, acl []session.ACL) {
+	return func(ctx context.Context, s *session.Session, acl []session.ACL) {
+		must(must(build(s, "/x/y", append(opts, lock.WithACL(acl...))...)).Lock(ctx))
 	}
 }
 
 func TestWithACL(t *testing.T) {
-	for name, made := range rows {
+	for name, makes := range rows {
 		t.Run(name, func(t *testing.T) {
 			bubble.Run(t, func(w *bubble.World) {
 				s := w.Host("a", session.WithAuth("digest", []byte("alice:secret"))).Session
-				require.NoError(w, made(w.Context(), s, zk.DigestACL(zk.PermAll, "alice", "secret")))
+				makes(w.Context(), s, zk.DigestACL(zk.PermAll, "alice", "secret"))
 				time.Sleep(time.Minute) // what is over is deleted
-				found, others := looked(w, s, "/x")
+				found, others := inspect(w, s, "/x")
 				require.Greater(w, found, 1)
 				require.Empty(w, others)
 			}, bubble.Brisk()...)
@@ -158,8 +98,8 @@ func TestWithACL(t *testing.T) {
 	}
 }
 
-// looked counts the znodes at a path and below it, and has those that are not alice's alone.
-func looked(t testing.TB, s *session.Session, at string) (found int, others []string) {
+// inspect counts the znodes at a path and below it, and returns those that are not alice's alone.
+func inspect(t testing.TB, s *session.Session, at string) (found int, others []string) {
 	t.Helper()
 	acl, _, err := s.ACL(t.Context(), at)
 	require.NoError(t, err)
@@ -169,7 +109,7 @@ func looked(t testing.TB, s *session.Session, at string) (found int, others []st
 	names, _, err := s.Children(t.Context(), at)
 	require.NoError(t, err)
 	for _, name := range names {
-		n, more := looked(t, s, at+"/"+name)
+		n, more := inspect(t, s, at+"/"+name)
 		found, others = found+n, append(others, more...)
 	}
 	return found + 1, others
@@ -189,7 +129,7 @@ var suite = bubble.Suite{
 		alice, mallory := as(c, "alice"), as(c, "mallory")
 		l := must(lock.New(alice, "/locks/orders", onlyOurs))
 		g := must(l.Lock(ctx))
-		_, others := looked(c, alice, "/locks")
+		_, others := inspect(c, alice, "/locks")
 		require.Empty(c, others)
 		acl, _, err := mallory.ACL(ctx, "/")
 		require.NoError(c, err)
@@ -227,7 +167,7 @@ var suite = bubble.Suite{
 		require.NoError(c, mallory.EnsurePath(ctx, "/locks/open"))
 		l := must(lock.New(alice, "/locks/open", onlyOurs))
 		g := must(l.Lock(ctx))
-		_, others := looked(c, alice, "/locks")
+		_, others := inspect(c, alice, "/locks")
 		require.Equal(c, []string{"/locks", "/locks/open"}, others)
 		require.NoError(c, mallory.Delete(ctx, g.Path(), -1), "the parent's ACL says who may delete")
 		bubble.Within(c, time.Minute, g.Done())

@@ -1,5 +1,7 @@
 package callbacks_test
 
+// Functions of recipes, of actors, and of calls. Helpers: callbacks_test.go.
+
 import (
 	"context"
 	"strings"
@@ -18,7 +20,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// codec is odd with texts that say so.
+// codec acts when it decodes "odd", or when it encodes.
 type codec struct {
 	config.Codec[string]
 	w              *world
@@ -42,15 +44,17 @@ func (c codec) Encode(v string) ([]byte, error) {
 func decode(w *world) {
 	s := w.Session(w.log.Option())
 	g := w.held(s, "/lock")
-	_, err := s.Create(w.Context(), "/a", []byte("one"))
-	require.NoError(w, err)
-	cell, err := config.Open(w.Context(), s, "/a", codec{config.Text(), w, true, false})
-	require.NoError(w, err)
+	must(s.Create(w.Context(), "/a", []byte("one")))
+	cell := must(config.Open(w.Context(), s, "/a", codec{config.Text(), w, true, false}))
 	w.armed.Store(true)
-	_, err = s.Set(w.Context(), "/a", []byte("odd"), -1)
-	require.NoError(w, err)
+	must(s.Set(w.Context(), "/a", []byte("odd"), -1))
 	time.Sleep(2 * time.Minute)
-	require.Equal(w, map[string]string{panics: "one", never: "one", exits: "odd", slow: "odd"}[w.way], cell.Load().Value)
+	require.Equal(w, map[string]string{
+		panics: "one", // as with data that can't be decoded, the last value stays
+		never:  "one",
+		exits:  "odd", // it is called again
+		slow:   "odd",
+	}[w.way], cell.Load().Value)
 	w.sound(s, g)
 	if w.way == never {
 		began := time.Now()
@@ -65,7 +69,7 @@ func decode(w *world) {
 		require.Equal(w, time.Second, time.Since(began))
 	}
 	w.closes(s, time.Second)
-	if w.way != panics { // that is an error of the state
+	if w.way != panics { // a panic is in the cell's snapshot, and not in the log
 		w.named()
 	}
 }
@@ -102,12 +106,11 @@ func callback(name string) func(w *world) {
 		}
 		heard := make(chan machine.Effect, 10)
 		w.armed.Store(name != "Ended")
-		host, err := recipe.New(recipe.Config{
+		host := must(recipe.New(recipe.Config{
 			Session: s, Kind: "scripted", Path: "/a", Machine: func() machine.Machine { act("Machine"); return scripted{act} },
 			Standing: func() []machine.Event { act("Standing"); return nil },
 			Perform:  func(e machine.Effect) { act("Perform"); heard <- e }, Ended: func(error) { act("Ended") },
-		})
-		require.NoError(w, err)
+		}))
 		if name == "Standing" { // which is asked after a crash
 			host.Tell(said("crash"))
 		}
@@ -152,11 +155,10 @@ func actor(name string) func(w *world) {
 		heard := make(chan string, 10)
 		atEnd := name == "Ended" || name == "Stopping"
 		w.armed.Store(!atEnd)
-		ref, err := actors.Spawn(system.Scope(), actors.Spec[string]{
+		ref := must(actors.Spawn(system.Scope(), actors.Spec[string]{
 			Name: "member", New: func(actors.Self[string]) actors.Receiver[string] { act("New"); return member{act, heard} },
 			Ended: func(error) { act("Ended") },
-		})
-		require.NoError(w, err)
+		}))
 		ref.Tell("first")
 		time.Sleep(2 * time.Minute)
 		ref.Tell("second")
@@ -170,7 +172,7 @@ func actor(name string) func(w *world) {
 		w.closes(s, 0)
 		within, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
-		err = system.Close(within)
+		err := system.Close(within)
 		if w.way == never {
 			require.ErrorIs(w, err, context.DeadlineExceeded)
 			return
@@ -200,7 +202,8 @@ func inGoroutine(w *world, call func()) {
 	require.Equal(w, map[string]any{panics: "on purpose"}[w.way], reason, "a panic is the caller's")
 }
 
-// possessed is own for what possesses paths meanwhile: another session has them next.
+// possessed is inGoroutine for a call that holds paths while it calls the function: when the call
+// has ended, or its session is closed, another session holds them next.
 func possessed(w *world, call func(s *session.Session), paths ...string) {
 	s, other := w.Session(w.log.Option()), w.Session()
 	inGoroutine(w, func() { call(s) })
@@ -240,10 +243,7 @@ func run(w *world) {
 		defer cancel()
 		_ = e.Run(ctx, func(context.Context, *election.Term) error { w.act(); cancel(); return nil })
 	})
-	e, err := election.New(w.Session(), "/a")
-	require.NoError(w, err)
-	_, err = e.Lead(w.Context())
-	require.NoError(w, err)
+	must(must(election.New(w.Session(), "/a")).Lead(w.Context()))
 }
 
 func update(w *world) {
@@ -254,14 +254,13 @@ func encode(w *world) {
 	updated(w, true, func(s string) (string, error) { return s + "x", nil })
 }
 
+// updated has change, or the codec's Encode, act in a first update; a second one works.
 func updated(w *world, encode bool, change func(string) (string, error)) {
 	s := w.Session(w.log.Option())
-	cell, err := config.Open(w.Context(), s, "/a", codec{config.Text(), w, false, encode})
-	require.NoError(w, err)
+	cell := must(config.Open(w.Context(), s, "/a", codec{config.Text(), w, false, encode}))
 	inGoroutine(w, func() { _, _ = cell.Update(w.Context(), change) })
 	before := cell.Load().Value
-	_, err = cell.Update(w.Context(), change)
-	require.NoError(w, err)
+	must(cell.Update(w.Context(), change))
 	time.Sleep(time.Second)
 	require.Equal(w, before+"x", cell.Load().Value)
 	w.closes(s, 0)
@@ -269,18 +268,14 @@ func updated(w *world, encode bool, change func(string) (string, error)) {
 
 func backoff(w *world) {
 	s := w.Session(w.log.Option())
-	q, err := queue.New(s, "/q", queue.WithBackoff(func(int) time.Duration { w.act(); return 0 }))
-	require.NoError(w, err)
-	_, err = q.Put(w.Context(), []byte("item"))
-	require.NoError(w, err)
-	i, err := q.Take(w.Context())
-	require.NoError(w, err)
+	q := must(queue.New(s, "/q", queue.WithBackoff(func(int) time.Duration { w.act(); return 0 })))
+	must(q.Put(w.Context(), []byte("item")))
+	i := must(q.Take(w.Context()))
 	inGoroutine(w, func() { _ = i.Nack(w.Context()) })
-	if w.way != slow {
+	if w.way != slow { // then it is returned already
 		require.NoError(w, i.Nack(w.Context()), "it can be returned all the same")
 	}
-	i, err = q.Take(w.Context())
-	require.NoError(w, err)
+	i = must(q.Take(w.Context()))
 	require.Equal(w, 2, i.Attempt())
 	w.closes(s, 0)
 }

@@ -121,7 +121,7 @@ func (f functions) Follow(ctx context.Context) (context.Context, error) {
 
 func (f functions) HoldsFrom(ctx context.Context) {
 	for range session.HoldsFrom(ctx) {
-		panic("it stands under none")
+		panic("the context is of no hold")
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // last point, a to the one in the middle. Points that are noise are left out, and so is the first
 // one, where the work has nothing beside it.
 func (s *sweep) figures(i int) (ys, ts list) {
-	if i >= len(s.theory) || s.theory[i] == [2]float64{} {
+	if i >= len(s.theory) || s.theory[i] == (theory{}) {
 		return nil, nil
 	}
 	noise := func(k int) bool { return i%3 == memory && s.points[k].x < enough }
@@ -105,7 +105,7 @@ func stroke(colour, dashes string, points ...float64) string {
 	return fmt.Sprintf(`<polyline fill="none" stroke="%s" stroke-width="1.6" stroke-dasharray="%s" points="%s"/>`+"\n", colour, dashes, at)
 }
 
-const theory = "2 4" // the dashes
+const dashed = "2 4" // the dashes of a theory
 
 // draw draws the panels side by side, on a white ground, with the title and one legend above them.
 func (s *sweep) draw() string {
@@ -132,7 +132,7 @@ func (s *sweep) legend() (svg string) {
 			entry(colours[k], "", name)
 		}
 	}
-	entry(ink, theory, "theory, or its shape through the points")
+	entry(ink, dashed, "theory, or its shape through the points")
 	return svg
 }
 
@@ -178,7 +178,7 @@ func (s *sweep) panel(p int, from float64) (svg string) {
 			}
 		}
 		if points != nil {
-			svg += stroke(colours[k/2], []string{"", theory}[k%2], points...)
+			svg += stroke(colours[k/2], []string{"", dashed}[k%2], points...)
 		}
 	}
 	return svg

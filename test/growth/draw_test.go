@@ -26,8 +26,7 @@ const performance = "../../docs/performance.md"
 // `go test ./test/growth -run Charts -redraw` writes what theory says, and the charts, anew.
 func TestTheChartsAreThoseOfTheTables(t *testing.T) {
 	for _, s := range sweeps {
-		page, err := os.ReadFile(performance)
-		require.NoError(t, err)
+		page := must(os.ReadFile(performance))
 		_, block, _ := strings.Cut(string(page), "<!-- make growth: "+s.name+" -->\n")
 		block, _, _ = strings.Cut(block, "\n<!-- end of "+s.name+" -->")
 		table := block[strings.Index(block, "| "):]
@@ -39,9 +38,7 @@ func TestTheChartsAreThoseOfTheTables(t *testing.T) {
 			continue
 		}
 		require.Equal(t, s.table(), table)
-		svg, err := os.ReadFile(picture)
-		require.NoError(t, err)
-		require.Equal(t, s.draw(), string(svg))
+		require.Equal(t, s.draw(), string(must(os.ReadFile(picture))))
 		require.Contains(t, block, "!["+s.title+"](growth-"+s.name+".svg)")
 	}
 }
@@ -51,15 +48,14 @@ func points(t *testing.T, s *sweep, table string) (all []rig) {
 	for _, row := range strings.Split(strings.TrimSpace(table), "\n")[2:] {
 		cells := strings.Split(strings.Trim(row, "| "), " | ")
 		figure := func() float64 {
-			y, err := parse(strings.Fields(cells[0])[0])
-			require.NoError(t, err, row)
+			y := must(parse(strings.Fields(cells[0])[0]))
 			cells = cells[1:]
 			return y
 		}
 		r := rig{x: figure()}
 		for i, line := range s.theory {
 			switch {
-			case line == [2]float64{}:
+			case line == theory{}:
 			case cells[0] == "–":
 				cells = cells[1:]
 			default:

@@ -35,8 +35,8 @@ func main() {
 	}
 }
 
-// Figure i is in panel i%3, and of series i/3: three figures of the first series, two of the
-// second.
+// A sweep has two series of figures, each with a figure for each panel: figure i is in panel i%3,
+// and of series i/3. The second series has no memory, so there are five.
 var panels = []string{"requests", "ms", "KiB of live memory"}
 
 const (
@@ -45,29 +45,50 @@ const (
 )
 
 type (
-	list  = []float64
-	two   = [2]string
-	lines = [5][2]float64 // theory: a and b in a + b·x, of each figure; not a number if theory does not know it
-	sweep struct {
-		name, x string // x: what is counted on the axis
-		title   string
-		sizes   list
-		series  two // their names; "" for none
-		theory  lines
-		measure func(r *rig) // sets r.of for the size r.x
-		points  []rig        // the results, by size
-	}
+	list   = []float64
+	two    = [2]string
+	theory = [2]float64 // a and b in a + b·x; not a number where theory does not know it: see figures. Zero: no figure
+	lines  = [5]theory  // of each figure
 )
 
-var level, linear = [2]float64{math.NaN(), 0}, [2]float64{math.NaN(), math.NaN()}
+var level, linear = theory{math.NaN(), 0}, theory{math.NaN(), math.NaN()}
+
+// sweep is a measurement for each of some sizes.
+type sweep struct {
+	name, title string
+	x           string       // what is counted on the axis
+	sizes       list         // at which it is measured
+	measure     func(r *rig) // sets r.of for the size r.x
+	series      two          // their names; "" for none
+	theory      lines
+	points      []rig // the results, by size
+}
 
 var sweeps = []sweep{
-	{"contenders", "contenders", "Contenders of one path: what each costs", list{1, 10, 100, 1000, 5000}, two{"joining", "hand-over"}, lines{{4, 0}, linear, level, {3, 0}, linear}, contenders, nil},
-	{"instances", "waiting locks of one session", "Waiting locks of one session: what each costs", list{1, 10, 100, 1000, 1e4, 1e5}, two{"lining up"}, lines{{2, 0}, level, level}, instances, nil},
-	{"sessions", "sessions", "Sessions of one process: what each costs, and all of them in a second", list{1, 10, 100, 500, 2000}, two{"connecting one", "all idle, per second"}, lines{{2, 0}, level, level, {0, .1}}, sessions, nil},
-	{"parties", "parties of a double barrier", "Parties of a double barrier: what each costs in a round", list{2, 10, 50, 200, 500}, two{"a party's round"}, lines{{6, 0}, level, linear}, parties, nil},
-	{"queue", "items in a queue", "Length of a queue: what one item costs", list{1, 100, 1000, 2e4, 2e5}, two{"put", "take and acknowledge"}, lines{{1, 0}, level, {}, {4, 0}, level}, length, nil},
-	{"roundtrip", "ms of a round trip", "Round trip of the network: what it costs to lock and release once", list{.2, .5, 1, 2, 5, 10, 20}, two{"lock and release"}, lines{{3, 0}, {math.NaN(), 2}}, roundtrip, nil},
+	{
+		name: "contenders", title: "Contenders of one path: what each costs", x: "contenders", sizes: list{1, 10, 100, 1000, 5000}, measure: contenders,
+		series: two{"joining", "hand-over"}, theory: lines{{4, 0}, linear, level, {3, 0}, linear},
+	},
+	{
+		name: "instances", title: "Waiting locks of one session: what each costs", x: "waiting locks of one session", sizes: list{1, 10, 100, 1000, 1e4, 1e5}, measure: instances,
+		series: two{"lining up"}, theory: lines{{2, 0}, level, level},
+	},
+	{
+		name: "sessions", title: "Sessions of one process: what each costs, and all of them in a second", x: "sessions", sizes: list{1, 10, 100, 500, 2000}, measure: sessions,
+		series: two{"connecting one", "all idle, per second"}, theory: lines{{2, 0}, level, level, {0, .1}},
+	},
+	{
+		name: "parties", title: "Parties of a double barrier: what each costs in a round", x: "parties of a double barrier", sizes: list{2, 10, 50, 200, 500}, measure: parties,
+		series: two{"a party's round"}, theory: lines{{6, 0}, level, linear},
+	},
+	{
+		name: "queue", title: "Length of a queue: what one item costs", x: "items in a queue", sizes: list{1, 100, 1000, 2e4, 2e5}, measure: length,
+		series: two{"put", "take and acknowledge"}, theory: lines{{1, 0}, level, {}, {4, 0}, level},
+	},
+	{
+		name: "roundtrip", title: "Round trip of the network: what it costs to lock and release once", x: "ms of a round trip", sizes: list{.2, .5, 1, 2, 5, 10, 20}, measure: roundtrip,
+		series: two{"lock and release"}, theory: lines{{3, 0}, {math.NaN(), 2}},
+	},
 }
 
 // run measures, and writes the results between the sweep's marks in the file.
@@ -146,21 +167,30 @@ func (r *rig) memoryOf(n float64) {
 	r.of[2], r.empty = (all-r.empty)/n, all
 }
 
-// lineUp lets locks queue, onPath of them on a path, one after another or all at one time.
-func (r *rig) lineUp(sessions, onPath int, together bool) (locks []*lock.Lock) {
+// queueUp lets locks queue, onPath of them on a path, one after another or all at one time.
+func (r *rig) queueUp(sessions, onPath int, together bool) (locks []*lock.Lock) {
 	r.open(min(r.n, sessions), r.Servers())
 	r.memoryOf(1)
-	r.cost(0, r.n, func(i int) {
-		locks = append(locks, must(lock.New(r.sessions[i%len(r.sessions)], fmt.Sprint(r.path, i%max(r.n/onPath, 1)), lock.WithWarnAfter(0))))
-		locks[i].Acquire()
-		for k := i; k >= 0 && (k == i || together) && (!together || i == r.n-1); k-- {
-			ctx, cancel := context.WithCancel(r.ctx)
-			for at := range locks[k].Standing(ctx) {
-				if at.Phase == lock.Held || at.Ahead > 0 {
-					break
-				}
+	queued := func(l *lock.Lock) { // waits until it is
+		ctx, cancel := context.WithCancel(r.ctx)
+		defer cancel()
+		for at := range l.Standing(ctx) {
+			if at.Phase == lock.Held || at.Ahead > 0 {
+				return
 			}
-			cancel()
+		}
+	}
+	r.cost(0, r.n, func(i int) {
+		l := must(lock.New(r.sessions[i%len(r.sessions)], fmt.Sprint(r.path, i%max(r.n/onPath, 1)), lock.WithWarnAfter(0)))
+		l.Acquire()
+		locks = append(locks, l)
+		switch {
+		case !together:
+			queued(l)
+		case i == r.n-1: // the last one
+			for _, l := range slices.Backward(locks) {
+				queued(l)
+			}
 		}
 	})
 	r.memoryOf(r.x)
@@ -169,12 +199,12 @@ func (r *rig) lineUp(sessions, onPath int, together bool) (locks []*lock.Lock) {
 
 // contenders join one after another, and then each holds and releases in its turn.
 func contenders(r *rig) {
-	locks := r.lineUp(10, r.n, false)
+	locks := r.queueUp(10, r.n, false)
 	r.cost(1, r.n, func(i int) { <-locks[i].Acquired(); must(0, locks[i].Release(r.ctx)) })
 }
 
 // instances are a hundred locks on each path, of which one holds.
-func instances(r *rig) { runtime.KeepAlive(r.lineUp(1, 100, true)) }
+func instances(r *rig) { runtime.KeepAlive(r.queueUp(1, 100, true)) }
 
 // sessions are opened one after another, and then left alone for two of their pings.
 func sessions(r *rig) {

@@ -10,4 +10,10 @@
 // reply and event to the next.
 //
 //	make way OP=lock
+//
+// Which file has what:
+//
+//   - budget.go: the budgets; main.go: reading of the source
+//   - lines.go, types.go, names.go, face.go: what is counted
+//   - way.go: the way of an operation
 package main

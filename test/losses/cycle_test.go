@@ -2,7 +2,7 @@ package losses_test
 
 // Whole cycles of each kind and each layout, while requests and replies are lost and actors panic
 // at any moment: the outcome is right, and nothing is left behind. And a server that was deposed as
-// leader vouches for no waiter. The numbers B02 and so on are those of decisions/0006.
+// leader vouches for no waiter.
 
 import (
 	"fmt"
@@ -194,7 +194,7 @@ const (
 	deposedTimeout = 6 * time.Second
 	// A session that is said to have expired, in which something was under way, is taken for gone
 	// after twice the timeout and two ticks. A session that wasn't told of a tick assumes half of
-	// its timeout. It looks again after a pause of at most five seconds.
+	// its timeout. It asks again after a pause of at most five seconds.
 	deposedGone = 2*(deposedTimeout+deposedTimeout/2) + 5*time.Second
 )
 

@@ -31,7 +31,8 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// world is a bubble with contenders, of which one at a time may hold.
+// world is a bubble with contenders, of which one at a time may hold. The words B05 and so on in
+// this package are the numbers of known failures of other libraries: see decision 6.
 type world struct {
 	*bubble.World
 	mu      sync.Mutex
@@ -48,7 +49,7 @@ func inBubble(t *testing.T, f func(w *world), opts ...zktest.Option) {
 type contender struct {
 	host    *bubble.Host
 	won     chan *grant
-	want    func()                          // states the intent, or calls
+	want    func()                          // states the intent, or calls (a kind that asks)
 	stop    func(ctx context.Context) error // gives up what it wants and what it has
 	close   func(ctx context.Context) error
 	crash   func()
@@ -109,7 +110,7 @@ func forward[P possession](w *world, c *contender, from <-chan P) {
 	}()
 }
 
-// calls makes a contender that wants by a call, and gives up by releasing what the call returned.
+// calls has a contender want by a call, and give up by releasing what the call returned.
 func calls[P interface {
 	possession
 	Release(ctx context.Context) error
@@ -136,8 +137,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// field is what is in a field of a struct that no other package sees: a test of all kinds can use
-// no package's export_test.go.
+// field returns the address of a field of a struct, or of one in a field of it, which need not be
+// exported: a test of all kinds can use no package's export_test.go.
 func field(of any, names ...string) any {
 	v := reflect.ValueOf(of).Elem()
 	for _, name := range names {

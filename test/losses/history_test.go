@@ -26,7 +26,7 @@ import (
 
 const (
 	clients     = 5
-	alone       = 100 // the weight of one that tolerates nobody
+	alone       = 100 // the weight of a client that holds alone, and the limit but for a semaphore
 	counterPath = "/counter"
 	patience    = time.Minute
 )
@@ -42,20 +42,20 @@ type deed struct {
 	token  int64
 }
 
-// line is the state of what is contended for.
-type line struct {
-	held  [clients]int // by weight
-	limit int
-	token int64 // of the last who was alone
+// possessed is the state of what is contended for.
+type possessed struct {
+	held  [clients]int // the weight with which each client holds; 0: it does not
+	limit int          // of the sum
+	token int64        // the last one of a client that was alone
 }
 
-// lineModel: those who hold weigh no more than the limit; tokens of those who are alone grow, and
-// nobody has an older one than the last of these before.
-func lineModel(limit int) porcupine.Model {
+// possessionModel: clients that hold weigh no more than the limit. No token is older than the last
+// one of a client that was alone; in a semaphore, whose limit is less, tokens have no order.
+func possessionModel(limit int) porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return line{limit: limit} },
+		Init: func() any { return possessed{limit: limit} },
 		Step: func(state, in, _ any) (bool, any) {
-			l, d := state.(line), in.(deed)
+			l, d := state.(possessed), in.(deed)
 			switch d.what {
 			case "limited":
 				l.limit = d.weight
@@ -110,7 +110,7 @@ type history struct {
 
 func (h *history) at(t time.Time) int64 { return int64(t.Sub(h.began)) }
 
-func (h *history) note(ops *[]porcupine.Operation, client int, in, out any, call, ret time.Time) {
+func (h *history) record(ops *[]porcupine.Operation, client int, in, out any, call, ret time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	*ops = append(*ops, porcupine.Operation{ClientId: client, Input: in, Output: out, Call: h.at(call), Return: h.at(ret)})
@@ -127,12 +127,12 @@ func (h *history) client(ctx context.Context, id, weight int, c *contender, rng 
 		c.want()
 		select {
 		case g := <-c.won:
-			h.note(&h.deeds, id, deed{"granted", id, weight, g.Token()}, nil, from, g.at)
+			h.record(&h.deeds, id, deed{"granted", id, weight, g.Token()}, nil, from, g.at)
 			ended := make(chan struct{})
 			go func() { // ends with the grant
 				defer close(ended)
 				<-g.Done()
-				h.note(&h.deeds, id, deed{"ended", id, weight, g.Token()}, nil, time.Now(), time.Now())
+				h.record(&h.deeds, id, deed{"ended", id, weight, g.Token()}, nil, time.Now(), time.Now())
 			}()
 			if weight == alone {
 				h.increment(ctx, id, c.host.Session, g)
@@ -174,9 +174,9 @@ func (h *history) increment(ctx context.Context, id int, s *session.Session, p p
 		_, err = p.Commit(ctx, session.SetOp(counterPath, strconv.AppendInt(nil, n+1, 10), -1))
 		switch {
 		case err == nil:
-			h.note(&h.adds, id, n+1, n+1, from, time.Now())
+			h.record(&h.adds, id, n+1, n+1, from, time.Now())
 		case errors.Is(err, session.ErrUnknownOutcome): // then, or later, or never
-			h.note(&h.adds, id, n+1, nil, from, h.began.Add(math.MaxInt64))
+			h.record(&h.adds, id, n+1, nil, from, h.began.Add(math.MaxInt64))
 		}
 	}
 }
@@ -185,7 +185,7 @@ func (h *history) check(limit, least int) {
 	h.t.Helper()
 	h.t.Logf("%d grants, ends and limits, %d increments", len(h.deeds), len(h.adds))
 	require.GreaterOrEqual(h.t, len(h.deeds), 2*least)
-	require.Equal(h.t, porcupine.Ok, porcupine.CheckOperationsTimeout(lineModel(limit), h.deeds, patience), "more held at once than may, or a token did not grow")
+	require.Equal(h.t, porcupine.Ok, porcupine.CheckOperationsTimeout(possessionModel(limit), h.deeds, patience), "more held at once than may, or a token did not grow")
 	require.Equal(h.t, porcupine.Ok, porcupine.CheckOperationsTimeout(counterModel.ToModel(), h.adds, patience), "an increment was lost, or happened outside a possession")
 }
 
@@ -215,7 +215,7 @@ func (w *world) history(name string, k kind, seed uint64) {
 	defer stop()
 	defer w.Server.Intercept(bubble.Slowly(seed))()
 	var hosts []*bubble.Host
-	h, over := w.record(ctx, name, k, seed, time.Second/3, func(i int) *bubble.Host {
+	h, over := w.contend(ctx, name, k, seed, time.Second/3, func(i int) *bubble.Host {
 		hosts = append(hosts, w.Host(fmt.Sprint("h", i)))
 		return hosts[i]
 	})
@@ -228,7 +228,7 @@ func (w *world) history(name string, k kind, seed uint64) {
 		case n == 2 && name == "semaphore":
 			from, limit := time.Now(), 3+rng.IntN(3)
 			require.NoError(w, lock.SetLimit(w.Context(), admin.Session, path, limit))
-			h.note(&h.deeds, 0, deed{what: "limited", weight: limit}, nil, from, time.Now())
+			h.record(&h.deeds, 0, deed{what: "limited", weight: limit}, nil, from, time.Now())
 		default:
 			heal := victim.Machine.Partition()
 			time.Sleep(time.Duration(rng.Int64N(int64(15 * time.Second))))
@@ -246,9 +246,9 @@ func limitOf(name string) int {
 	return alone
 }
 
-// record has clients contend until ctx ends, in turn of either side.
-func (w *world) record(ctx context.Context, name string, k kind, seed uint64, most time.Duration, host func(i int) *bubble.Host) (h *history, over func()) {
-	w.taken = true // here the history tells
+// contend has clients contend until ctx ends, by turns of the kind's one and of its rival.
+func (w *world) contend(ctx context.Context, name string, k kind, seed uint64, most time.Duration, host func(i int) *bubble.Host) (h *history, over func()) {
+	w.taken = true // recordGrant does not check: the model does
 	h = &history{t: w.T, began: time.Now()}
 	var running sync.WaitGroup
 	for i := range clients {
@@ -280,7 +280,7 @@ func TestHistoriesOnRealServers(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 			defer stop()
 			w := &world{World: &bubble.World{T: t}}
-			h, over := w.record(ctx, name, k, seed, 30*time.Millisecond, func(int) *bubble.Host {
+			h, over := w.contend(ctx, name, k, seed, 30*time.Millisecond, func(int) *bubble.Host {
 				return &bubble.Host{Session: bubble.Open(t, e.Proxied(), session.WithTimeout(2*time.Second))}
 			})
 			for pause(ctx, rng, time.Second) {
@@ -345,7 +345,7 @@ func TestTheCheckerSeesWhatMustNotBe(t *testing.T) {
 		"three of three":           {3, []porcupine.Operation{of(0, 2, 1, 0, 1), of(1, 1, 2, 2, 3)}, true},
 		"four of three":            {3, []porcupine.Operation{of(0, 2, 1, 0, 1), of(1, 2, 2, 2, 3)}, false},
 	} {
-		require.Equal(t, c.ok, porcupine.CheckOperations(lineModel(c.limit), c.deeds), name)
+		require.Equal(t, c.ok, porcupine.CheckOperations(possessionModel(c.limit), c.deeds), name)
 	}
 	twice := []porcupine.Operation{{Input: int64(1), Output: int64(1), Call: 0, Return: 1}, {ClientId: 1, Input: int64(1), Output: int64(1), Call: 2, Return: 3}}
 	require.False(t, porcupine.CheckOperations(counterModel.ToModel(), twice))

@@ -23,7 +23,7 @@ type kind struct {
 	delay      time.Duration     // a rival waits for so long after a loss
 	asks       bool              // the contender calls: after a loss its caller has to call again
 	unordered  bool              // contenders race: the loser may hold again before the rival
-	deviates   map[string]string // the rows of the table that do not apply, and why
+	deviates   map[string]string // by a part of a row's name in losses: why the row does not apply
 }
 
 type maker func(w *world, h *bubble.Host) *contender
@@ -75,7 +75,8 @@ func permits(weight int) builder {
 	}
 }
 
-// as makes a contender that ends, is closed and crashes with an instance of a recipe.
+// as makes a contender that ends, is closed and crashes with an instance of a recipe, whose actor
+// is in a field (see field).
 func as(h *bubble.Host, of interface {
 	Done() <-chan struct{}
 	Err() error
@@ -139,7 +140,7 @@ func candidate(opts ...election.Option) maker {
 // consumer consumes from a queue with one item, which the first consumer of the test puts.
 func consumer(w *world, h *bubble.Host) *contender {
 	q := must(queue.New(h.Session, path, queue.WithMaxAttempts(1_000_000)))
-	if len(w.Server.Sessions()) < 3 {
+	if len(w.Server.Sessions()) < 3 { // those of the admin and the first consumer
 		must(q.Put(w.Context(), []byte("x")))
 	}
 	c := &contender{host: h, won: make(chan *grant, 100)}

@@ -19,7 +19,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// loss is a way to lose what is held.
+// loss is a way to lose what is held. In a duel a holds and is to lose, and b is next.
 type loss struct {
 	servers int              // 0: one
 	opts    []session.Option // of the loser
@@ -166,7 +166,7 @@ func TestLosses(t *testing.T) {
 		for name, k := range kinds {
 			t.Run(what+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				for row, why := range k.deviates {
+				for row, why := range k.deviates { // a part of a name in losses
 					if strings.Contains(what, row) {
 						t.Log(why)
 						return

@@ -27,47 +27,60 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// B05, B06, B44: seventeen holders are cut off at once, three times. Packets vanish between them
-// and all servers, or their server loses its leader and goes on answering them. The Done of each
-// closes before its rival is granted.
+// split is a way to cut holders off, and to leave their rivals connected.
+type split struct {
+	holders, rivals []string // the servers of each
+	cut             func() (heal func())
+}
+
+// packetsVanish: between the holders and all servers.
+func packetsVanish(_ *testing.T, e *ensemble.Ensemble) split {
+	return split{e.Proxied(), e.Servers(), func() (heal func()) {
+		for _, p := range e.Proxies() {
+			p.Blackhole()
+		}
+		return func() {
+			for _, p := range e.Proxies() {
+				p.Heal()
+			}
+		}
+	}}
+}
+
+// serverIsolated: the holders' server loses its leader, and goes on answering them.
+func serverIsolated(t *testing.T, e *ensemble.Ensemble) split {
+	t.Helper()
+	follower := (bubble.Leader(t, e) + 1) % 3
+	others := slices.Delete(slices.Clone(e.Servers()), follower, follower+1)
+	return split{e.Servers()[follower : follower+1], others, func() (heal func()) { return e.Isolate(follower) }}
+}
+
+// B05, B06, B44 (see decision 6): seventeen holders are cut off at once, three times. The Done of
+// each closes before its rival is granted.
 func TestB05_B06_B44_HoldersThatAreCutOff(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
 	timeout := session.WithTimeout(4 * time.Second) // half of it is the margin, which has to bear a machine so busy that servers pass on late what they hear
-	for _, isolated := range []bool{false, true} {
-		t.Run(fmt.Sprint("isolated server: ", isolated), func(t *testing.T) {
+	for name, splitOf := range map[string]func(*testing.T, *ensemble.Ensemble) split{"packets vanish": packetsVanish, "server isolated": serverIsolated} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := ensemble.Start(t, 3)
-			holdersOn, rivalsOn, cut := e.Proxied(), e.Servers(), func() (heal func()) {
-				for _, p := range e.Proxies() {
-					p.Blackhole()
-				}
-				return func() {
-					for _, p := range e.Proxies() {
-						p.Heal()
-					}
-				}
-			}
-			if isolated {
-				follower := (bubble.Leader(t, e) + 1) % 3
-				holdersOn, rivalsOn = e.Servers()[follower:follower+1], slices.Delete(slices.Clone(e.Servers()), follower, follower+1)
-				cut = func() func() { return e.Isolate(follower) }
-			}
-			longest, rivals := bubble.Pauses(t), bubble.Open(t, rivalsOn, timeout)
-			var pairs [][2]*lock.Lock
+			on := splitOf(t, e)
+			longest, rivals := bubble.Pauses(t), bubble.Open(t, on.rivals, timeout)
+			var pairs [][2]*lock.Lock // the holder's and the rival's
 			for i := range 17 {
 				path := fmt.Sprint("/overlap/", i)
-				holder := bubble.Open(t, holdersOn[i%len(holdersOn):][:1], timeout)
+				holder := bubble.Open(t, on.holders[i%len(on.holders):][:1], timeout)
 				pairs = append(pairs, [2]*lock.Lock{must(lock.New(holder, path)), must(lock.New(rivals, path))})
 			}
 			var leads []time.Duration
 			for range 3 {
 				var each []<-chan time.Duration
 				for _, p := range pairs {
-					g := bubble.Within(t, patience, inLine(t, p[0]).Acquired(), "the holder")
-					each = append(each, lead(t, g, inLine(t, p[1])))
+					g := bubble.Within(t, patience, queued(t, p[0]).Acquired(), "the holder")
+					each = append(each, leadOf(t, g, queued(t, p[1])))
 				}
-				heal := cut()
+				heal := on.cut()
 				for _, l := range each {
 					leads = append(leads, bubble.Within(t, patience, l, "the rival"))
 				}
@@ -83,8 +96,8 @@ func TestB05_B06_B44_HoldersThatAreCutOff(t *testing.T) {
 	}
 }
 
-// inLine states the intent and waits until the lock is in the queue, or held.
-func inLine(t *testing.T, l *lock.Lock) *lock.Lock {
+// queued states the intent and waits until the lock is in the queue, or held.
+func queued(t *testing.T, l *lock.Lock) *lock.Lock {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -98,9 +111,9 @@ func inLine(t *testing.T, l *lock.Lock) *lock.Lock {
 	return nil
 }
 
-// lead is the time from a grant's Done to the rival's grant; below zero both hold. Each instant is
-// noted by a goroutine that does nothing else.
-func lead(t *testing.T, g *lock.Grant, rival *lock.Lock) <-chan time.Duration {
+// leadOf is the time from a grant's Done to the rival's grant; below zero both held. Each of the
+// two instants is taken by a goroutine that does nothing else.
+func leadOf(t *testing.T, g *lock.Grant, rival *lock.Lock) <-chan time.Duration {
 	ended := bubble.Begin(func() time.Time { <-g.Done(); return time.Now() })
 	return bubble.Begin(func() time.Duration {
 		select {
@@ -147,8 +160,9 @@ func frozenClock(t *testing.T) string {
 	return so
 }
 
-const tick = time.Second
+const tick = time.Second // of the real servers
 
+// deposedRound returns for how long the waiter and the rival held at once.
 func deposedRound(t *testing.T, e *ensemble.Ensemble, path string) (overlap time.Duration) {
 	const timeout = 6 * time.Second
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -162,15 +176,15 @@ func deposedRound(t *testing.T, e *ensemble.Ensemble, path string) (overlap time
 	holder := must(lock.New(bubble.Open(t, others, session.WithTimeout(timeout)), path))
 	waiter := must(lock.New(waiters, path))
 	rival := must(lock.New(bubble.Open(t, others, session.WithTimeout(timeout)), path))
-	bubble.Within(t, patience, inLine(t, holder).Acquired(), "the holder")
-	inLine(t, waiter)
-	inLine(t, rival)
+	bubble.Within(t, patience, queued(t, holder).Acquired(), "the holder")
+	queued(t, waiter)
+	queued(t, rival)
 	before := waiters.Status().Epoch
 
-	proxy.Blackhole(ensemble.ToClient)
+	proxy.Blackhole(ensemble.ToClient) // the waiter hears nothing of the release
 	require.NoError(t, holder.Release(ctx))
 	e.Stop(leader)
-	proxy.Reset()
+	proxy.Reset() // the waiter asks the old leader again, when that goes on
 	proxy.Heal()
 	granted := bubble.Within(t, patience, rival.Acquired(), "the rival")
 	e.Continue(leader)
@@ -185,7 +199,7 @@ func deposedRound(t *testing.T, e *ensemble.Ensemble, path string) (overlap time
 		case <-granted.Done():
 		}
 		overlap = time.Since(began)
-	case <-time.After(4 * tick): // the old leader knows long since
+	case <-time.After(4 * tick): // more than the tick for which the old leader takes itself for the leader
 		require.NoError(t, rival.Close(ctx))
 		bubble.Within(t, patience, waiter.Acquired(), "the waiter, in its next session")
 		require.Greater(t, waiters.Status().Epoch, before)
@@ -196,106 +210,118 @@ func deposedRound(t *testing.T, e *ensemble.Ensemble, path string) (overlap time
 	return overlap
 }
 
-// ways is a client's dialer: one server at a time can be reached.
-type ways struct {
+// oneServer is a client's dialer that reaches one server at a time.
+type oneServer struct {
 	mu    sync.Mutex
-	open  string
+	addr  string // the server that can be reached
 	conns []net.Conn
-	asked chan struct{} // has an element after a write
+	wrote chan struct{} // has an element after a write since the last call of reach
 }
 
-func (w *ways) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if addr != w.open {
+func (o *oneServer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if addr != o.addr {
 		return nil, syscall.ECONNREFUSED
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
 	if err == nil {
-		w.conns = append(w.conns, conn)
-		conn = told{conn, w.asked}
+		o.conns = append(o.conns, conn)
+		conn = reporting{conn, o.wrote}
 	}
 	return conn, err
 }
 
-// lead cuts all connections, and lets one server be reached.
-func (w *ways) lead(addr string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.open = addr
-	for _, conn := range w.conns {
+// reach cuts all connections, and lets another server be reached, or the same one again.
+func (o *oneServer) reach(addr string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.addr = addr
+	for _, conn := range o.conns {
 		conn.Close()
 	}
-	w.conns = nil
+	o.conns = nil
 	select {
-	case <-w.asked:
+	case <-o.wrote:
 	default:
 	}
 }
 
-// told is a connection that reports writes.
-type told struct {
+// reporting is a connection that reports writes.
+type reporting struct {
 	net.Conn
 	wrote chan<- struct{}
 }
 
-func (c told) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
+func (r reporting) Write(b []byte) (int, error) {
+	n, err := r.Conn.Write(b)
 	if err != nil {
 		return n, err
 	}
 	select {
-	case c.wrote <- struct{}{}:
+	case r.wrote <- struct{}{}:
 	default:
 	}
 	return n, nil
 }
 
-// Locks are asked for while the session's server has no link to the leader. The connection is lost;
-// the session asks that server again, gives up, and gets the locks through another one. When the
-// link heals, the first server passes on all that it was asked.
-func TestNoContenderStandsTwiceInALineBehindAStall(t *testing.T) {
+// The order of events of decision 37, on three real servers: F, G and the leader.
+//
+//  1. The session is at F, whose link to the leader is cut. It asks for locks, and F keeps the
+//     requests.
+//  2. The connection is lost. The session asks F again, gets no answer, and goes to G, where it gets
+//     the locks.
+//  3. The link heals, and F passes on all that it was asked. The leader takes connect requests at
+//     once, and others in their turn, which is late, since it is kept busy. So if F was asked for
+//     this session, F has it again when the requests of step 1 are checked: they are carried out.
+//
+// No contender may then have a second znode.
+func TestNoContenderQueuesTwiceBehindAStall(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
-	e := ensemble.Start(t, 3, ensemble.WithSyncLimit(300))
+	e := ensemble.Start(t, 3, ensemble.WithSyncLimit(300)) // ticks, so that the cut link does not end F's following
 	leader := bubble.Leader(t, e)
 	f, g := (leader+1)%3, (leader+2)%3
-	way := &ways{open: e.Servers()[f], asked: make(chan struct{}, 1)}
+	way := &oneServer{addr: e.Servers()[f], wrote: make(chan struct{}, 1)}
 	s := bubble.Open(t, []string{e.Servers()[f], e.Servers()[g]}, session.WithTimeout(time.Minute), session.WithDialer(way.dial))
 	id := s.Status().SessionID
 	var locks []*lock.Lock
 	for i := range 40 {
-		locks = append(locks, inLine(t, must(lock.New(s, fmt.Sprint("/stall/", i)))))
+		locks = append(locks, queued(t, must(lock.New(s, fmt.Sprint("/stall/", i)))))
 	}
 	for _, l := range locks {
 		bubble.Within(t, patience, l.Acquired(), "the first time")
 		require.NoError(t, l.Release(bubble.Minute(t)))
 	}
-
+	// Twenty transactions of so many checks keep the leader busy until the connect request comes.
 	worker, checks := bubble.Open(t, e.Servers()[leader:leader+1]), make([]session.Op, 10_000)
 	for i := range checks {
 		checks[i] = session.CheckOp("/", -1)
 	}
+	outstanding := func(server int) func() bool { // whether the server has requests that it has not answered
+		return func() bool {
+			stats, err := e.Stats(server)
+			return err == nil && stats.Raw["zk_outstanding_requests"] != "0"
+		}
+	}
 
+	// Step 1.
 	heal := e.Sever(f, leader)
 	defer heal()
 	for _, l := range locks {
 		l.Acquire()
 	}
-	waiting := func(i int) func() bool {
-		return func() bool {
-			stats, err := e.Stats(i)
-			return err == nil && stats.Raw["zk_outstanding_requests"] != "0"
-		}
-	}
-	require.Eventually(t, waiting(f), patience, 5*time.Millisecond)
-	way.lead(e.Servers()[f])
-	bubble.Within(t, patience, way.asked, "F is asked again")
-	way.lead(e.Servers()[g])
+	require.Eventually(t, outstanding(f), patience, 5*time.Millisecond)
+
+	// Step 2.
+	way.reach(e.Servers()[f])
+	bubble.Within(t, patience, way.wrote, "F is asked again")
+	way.reach(e.Servers()[g])
 	for _, l := range locks {
 		bubble.Within(t, patience, l.Acquired(), "again")
 	}
-	// The leader is kept busy: it takes connect requests at once, and other requests in their turn.
+
+	// Step 3.
 	worked := bubble.Begin(func() error {
 		var all sync.WaitGroup
 		for range 20 {
@@ -304,7 +330,7 @@ func TestNoContenderStandsTwiceInALineBehindAStall(t *testing.T) {
 		all.Wait()
 		return nil
 	})
-	require.Eventually(t, func() bool { return len(worked) > 0 || waiting(leader)() }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(worked) > 0 || outstanding(leader)() }, patience, time.Millisecond)
 	heal()
 	bubble.Within(t, patience, worked)
 

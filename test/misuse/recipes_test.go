@@ -1,5 +1,7 @@
 package misuse_test
 
+// Misuses of recipes. Helpers: misuse_test.go.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package misuse_test
 
+// Misuses of packages session, actors, recipe and fxmodule. Helpers: misuse_test.go.
+
 import (
 	"context"
 	"errors"
@@ -184,7 +186,8 @@ var instances = []instance{
 func lead(context.Context, *election.Term) error { return nil }
 func work(context.Context, *queue.Item) error    { return nil }
 
-// callers are what calls functions of the application's.
+// callers are the options that call functions of the application's: fns are those of RunLeader,
+// Consume, RunSite and Follow.
 func callers(name string, fns [4]any) map[string]fx.Option {
 	return map[string]fx.Option{
 		"RunLeader": fxmodule.RunLeader(name, fns[0]), "Consume": fxmodule.Consume(name, 1, fns[1]),
@@ -192,7 +195,8 @@ func callers(name string, fns [4]any) map[string]fx.Option {
 	}
 }
 
-// configs are what is wrong with a Config, by the fields, in their order.
+// configs are what is wrong with a Config, by the fields, in their order. A comma at the end tells
+// two Configs with the same wrong fields apart.
 var configs = map[string]fxmodule.Config{
 	"Servers, Namespace, EmbeddedListen, EmbeddedListen, Timeout, Tick, Startup, MaxPacket, AuthSecret, TLS.Enabled, TLS.KeyFile": {
 		Namespace: "relative", Timeout: -1, Tick: -1, Startup: "later", MaxPacket: -1, AuthScheme: "digest", TLS: fxmodule.TLS{CertFile: "x"}, EmbeddedListen: "nonsense",

@@ -1,8 +1,8 @@
 package waits_test
 
-// Parts of what a recipe has in ZooKeeper are deleted by hand, in every order. Whoever learns that
-// what it has claimed, holds or stands for is gone takes its own znodes along: others go on while
-// its session lives, and nothing of it is left.
+// Parts of what a recipe has in ZooKeeper are deleted by hand, in every order. A recipe that learns
+// that what it has claimed, holds or waits for is gone takes its own znodes along: others go on
+// while its session lives, and nothing of it is left. Helpers: waits_test.go.
 
 import (
 	"fmt"
@@ -28,24 +28,24 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// stand is something that a session has in ZooKeeper.
-type stand struct {
+// belonging is something that a session has in ZooKeeper.
+type belonging struct {
 	learn func()                 // it does what shows it that something is gone
 	next  func() <-chan struct{} // others go on; closes when they have
 	close func()
 }
 
-// stands are made by w.mine, before something is deleted.
-var stands = map[string]func(w *world) stand{
+// belongings are made by w.mine, before something is deleted.
+var belongings = map[string]func(w *world) belonging{
 	"lock":         holdsLock(lockAs(lock.New)),
 	"delayed lock": holdsLock(lockAs(lock.New, lock.WithDelay(time.Second))),
 	"simple lock":  holdsLock(lockAs(lock.New, lock.WithLayout(lock.Simple))),
 	"write lock":   holdsLock(lockAs(lock.NewWrite)),
 	"semaphore":    holdsLock(func(s *session.Session) *lock.Lock { return must(lock.NewSemaphore(s, at, 1)) }),
-	"waiting lock": func(w *world) stand {
+	"waiting lock": func(w *world) belonging {
 		first, mine := must(must(lock.New(w.other, at)).Lock(w.Context())), must(lock.New(w.mine, at))
 		mine.Acquire()
-		return stand{
+		return belonging{
 			learn: func() {
 				_ = first.Release(w.Context()) // it may be gone
 				bubble.Get(w, mine.Acquired())
@@ -54,10 +54,10 @@ var stands = map[string]func(w *world) stand{
 			next: locks(w, lockAs(lock.New)), close: func() { require.NoError(w, mine.Close(bubble.Minute(w))) },
 		}
 	},
-	"term": func(w *world) stand {
+	"term": func(w *world) belonging {
 		mine := must(election.New(w.mine, at))
 		term := must(mine.Lead(w.Context()))
-		return stand{
+		return belonging{
 			learn: func() { _ = term.Ready(w.Context()); _ = term.Resign(w.Context()) },
 			next: func() <-chan struct{} {
 				e := must(election.New(w.other, at))
@@ -67,12 +67,12 @@ var stands = map[string]func(w *world) stand{
 			close: func() { require.NoError(w, mine.Close(bubble.Minute(w))) },
 		}
 	},
-	"queue item": func(w *world) stand {
+	"queue item": func(w *world) belonging {
 		q, other := must(queue.New(w.mine, at)), must(queue.New(w.other, at))
 		must(other.Put(w.Context(), []byte("old"), queue.WithID("old")))
 		mine := must(q.Consume())
 		item := bubble.Get(w, mine.Items())
-		return stand{
+		return belonging{
 			learn: func() { _ = item.Ack(w.Context()) },
 			next: func() <-chan struct{} {
 				must(other.Put(w.Context(), []byte("new")))
@@ -82,12 +82,12 @@ var stands = map[string]func(w *world) stand{
 			close: func() { require.NoError(w, mine.Close(bubble.Minute(w))) },
 		}
 	},
-	"passage": func(w *world) stand {
+	"passage": func(w *world) belonging {
 		mine, other := must(barrier.NewDouble(w.mine, at, 2)), must(barrier.NewDouble(w.other, at, 2))
 		mine.Arrive()
 		other.Arrive()
 		m, o := bubble.Get(w, mine.Entered()), bubble.Get(w, other.Entered())
-		return stand{
+		return belonging{
 			learn: func() { m.Depart(); o.Depart(); w.soon(m.Left()); w.soon(o.Left()) },
 			next: func() <-chan struct{} {
 				third := must(barrier.NewDouble(w.other, at, 2))
@@ -98,10 +98,10 @@ var stands = map[string]func(w *world) stand{
 			close: func() { require.NoError(w, mine.Close(bubble.Minute(w))) },
 		}
 	},
-	"arrival": func(w *world) stand {
+	"arrival": func(w *world) belonging {
 		mine := must(barrier.NewDouble(w.mine, at, 2))
 		mine.Arrive()
-		return stand{
+		return belonging{
 			learn: nothing,
 			next: func() <-chan struct{} {
 				other := must(barrier.NewDouble(w.other, at, 2))
@@ -111,10 +111,10 @@ var stands = map[string]func(w *world) stand{
 			close: func() { require.NoError(w, mine.Close(bubble.Minute(w))) },
 		}
 	},
-	"membership": func(w *world) stand {
+	"membership": func(w *world) belonging {
 		mine := must(must(group.New(w.mine, at)).Join(group.Member{ID: "x"}))
 		w.soon(mine.Joined())
-		return stand{
+		return belonging{
 			learn: func() { require.NoError(w, mine.Leave(w.Context())) },
 			next: func() <-chan struct{} {
 				return must(must(group.New(w.other, at)).Join(group.Member{ID: "x"})).Joined()
@@ -122,12 +122,12 @@ var stands = map[string]func(w *world) stand{
 			close: nothing,
 		}
 	},
-	"transaction": func(w *world) stand {
+	"transaction": func(w *world) belonging {
 		c, mine, b := must(twopc.NewCoordinator(w.mine, at, twopc.WithVoteTimeout(10*time.Second))), must(twopc.NewSite(w.mine, at, "a")), must(twopc.NewSite(w.other, at, "b"))
 		votes(w, mine)
 		votes(w, b)
 		t := must(c.Begin(w.Context(), "t", nil, "a", "b"))
-		return stand{
+		return belonging{
 			learn: func() { w.soon(t.Done()) },
 			next: func() <-chan struct{} {
 				return must(must(twopc.NewCoordinator(w.other, at)).Begin(w.Context(), "new", nil, "a", "b")).Decided()
@@ -156,11 +156,11 @@ func votes(w *world, s *twopc.Site) {
 	}()
 }
 
-func holdsLock(made func(s *session.Session) *lock.Lock) func(w *world) stand {
-	return func(w *world) stand {
+func holdsLock(made func(s *session.Session) *lock.Lock) func(w *world) belonging {
+	return func(w *world) belonging {
 		mine := made(w.mine)
 		g := must(mine.Lock(w.Context()))
-		return stand{
+		return belonging{
 			learn: func() { _ = g.Release(w.Context()) },
 			next:  locks(w, made), close: func() { require.NoError(w, mine.Close(bubble.Minute(w))) },
 		}
@@ -200,10 +200,10 @@ func (w *world) soon(c <-chan struct{}) {
 
 func TestWhatBelongsToNothingIsCleared(t *testing.T) {
 	t.Parallel()
-	for name, made := range stands {
+	for name, made := range belongings {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := func(do func(w *world, s stand)) {
+			in := func(do func(w *world, s belonging)) {
 				bubble.Run(t, func(b *bubble.World) {
 					w := &world{b, b.Host("mine").Session, b.Host("other").Session}
 					s := made(w)
@@ -213,16 +213,16 @@ func TestWhatBelongsToNothingIsCleared(t *testing.T) {
 				}, bubble.Brisk()...)
 			}
 			n := 0
-			in(func(w *world, _ stand) { n = len(w.below(at)) })
+			in(func(w *world, _ belonging) { n = len(w.below(at)) })
 			for _, order := range orders(n, tier.Count(2, 3)) {
-				in(func(w *world, s stand) { w.clears(s, order) })
+				in(func(w *world, s belonging) { w.clears(s, order) })
 			}
 		})
 	}
 }
 
 // clears deletes some of what there is, one after the other, each with all that is below it.
-func (w *world) clears(s stand, order []int) {
+func (w *world) clears(s belonging, order []int) {
 	all := w.below(at)
 	var deleted []string
 	for _, n := range order {

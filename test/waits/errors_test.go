@@ -4,6 +4,7 @@
 //
 //	waits_test.go   what waits
 //	errors_test.go  the errors; and what is not asked for again without a pause
+//	byhand_test.go  what is deleted by hand
 package waits_test
 
 import (
@@ -184,15 +185,14 @@ func receiver(of ast.Expr) string {
 	return ""
 }
 
-// repeats are what happens again and again.
+// repeats are what happens again and again, at each request.
 var repeats = map[string]struct {
-	judge func(w *world, r *zktest.Request) zktest.Verdict
-	opts  []session.Option
-	wants func(w *world) // nil: a lock
-	says  string         // the warning
+	verdict func(w *world, r *zktest.Request) zktest.Verdict
+	wants   func(w *world) // nil: a lock
+	says    string         // the warning
 }{
 	"the server accepts, and closes": {
-		judge: func(_ *world, r *zktest.Request) zktest.Verdict {
+		verdict: func(_ *world, r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpConnect {
 				return zktest.Pass
 			}
@@ -200,27 +200,27 @@ var repeats = map[string]struct {
 		},
 		says: lostSoon,
 	},
-	"the server answers, and closes":        {judge: after(time.Millisecond, (*zktest.Server).Disconnect), says: lostSoon},
-	"the session ends at its first request": {judge: after(0, (*zktest.Server).Expire), says: endsSoon},
-	"the session ends when it has begun":    {judge: after(time.Millisecond, (*zktest.Server).Expire), says: endsSoon},
+	"the server answers, and closes":        {verdict: after(time.Millisecond, (*zktest.Server).Disconnect), says: lostSoon},
+	"the session ends at its first request": {verdict: after(0, (*zktest.Server).Expire), says: endsSoon},
+	"the session ends when it has begun":    {verdict: after(time.Millisecond, (*zktest.Server).Expire), says: endsSoon},
 	"what is created has no number": {
-		judge: func(*world, *zktest.Request) zktest.Verdict { return zktest.Pass },
-		says:  "what answers is no ZooKeeper server, or a wrong one",
+		verdict: func(*world, *zktest.Request) zktest.Verdict { return zktest.Pass },
+		says:    "what answers is no ZooKeeper server, or a wrong one",
 	},
-	"a contender vanishes": {judge: vanishes("-lock-"), says: goneAtOnce},
-	"a member vanishes":    {judge: vanishes("mine"), wants: joinsGroup, says: goneAtOnce},
-	"a party vanishes":     {judge: vanishes("-party-"), wants: func(w *world) { must(barrier.NewDouble(w.mine, at, 2)).Arrive() }, says: goneAtOnce},
-	"a consumer vanishes":  {judge: vanishes("/consumers/"), wants: func(w *world) { must(must(queue.New(w.mine, at)).Consume()) }, says: goneAtOnce},
-	"the parent vanishes":  {judge: vanishes("/x"), says: goneAtOnce},
+	"a contender vanishes": {verdict: vanishes("-lock-"), says: goneAtOnce},
+	"a member vanishes":    {verdict: vanishes("mine"), wants: joinsGroup, says: goneAtOnce},
+	"a party vanishes":     {verdict: vanishes("-party-"), wants: func(w *world) { must(barrier.NewDouble(w.mine, at, 2)).Arrive() }, says: goneAtOnce},
+	"a consumer vanishes":  {verdict: vanishes("/consumers/"), wants: func(w *world) { must(must(queue.New(w.mine, at)).Consume()) }, says: goneAtOnce},
+	"the parent vanishes":  {verdict: vanishes("/x"), says: goneAtOnce},
 	"what is above a name vanishes": {
-		judge: vanishes("/x"), says: goneAtOnce,
+		verdict: vanishes("/x"), says: goneAtOnce,
 		wants: func(w *world) {
 			names := must(naming.New(w.mine, at))
 			go func() { _ = names.Bind(w.Context(), "a", []byte("1")) }() // ends with the test
 		},
 	},
 	"what is above a value vanishes": {
-		judge: vanishes("/x"), says: goneAtOnce,
+		verdict: vanishes("/x"), says: goneAtOnce,
 		wants: func(w *world) {
 			cell := must(config.New(w.mine, at+"/a", config.Text()))
 			go func() { // ends with the test
@@ -229,7 +229,7 @@ var repeats = map[string]struct {
 		},
 	},
 	"what is watched is there by turns": {
-		judge: func(w *world, r *zktest.Request) zktest.Verdict {
+		verdict: func(w *world, r *zktest.Request) zktest.Verdict {
 			_, _ = w.Server.Create("/waits", nil), w.Server.Delete(at) // it may be there, or not
 			if r.Op == zktest.OpExists {
 				require.NoError(w, w.Server.Create(at, nil))
@@ -311,7 +311,7 @@ func TestNothingIsAskedWithoutAPause(t *testing.T) {
 					if asked.Add(1) > 20_000 {
 						return zktest.Delay(time.Hour) // it has failed
 					}
-					return r.judge(w, ask)
+					return r.verdict(w, ask)
 				}))
 				if r.wants == nil {
 					must(lock.New(w.mine, at)).Acquire()

@@ -6,16 +6,16 @@ import (
 	cmap "github.com/orcaman/concurrent-map"
 )
 
-// A bubble lives for milliseconds, and a package's tests are thousands of them. Costs of a process
-// that arise once, or for each system and connection, would be most of their time.
+// A bubble lives for milliseconds, and a package's tests are thousands of them. So the costs of a
+// process at its start, and of the garbage that each bubble leaves, count.
 func init() {
-	// The actor library allocates 1,024 of these maps for every actor system, each of 32 shards:
-	// about three megabytes. One shard is the same map with one mutex. It is set before there is
-	// any map.
+	// The actor library allocates 1,024 of these maps with the first actor of the process, each of
+	// 32 shards: about three megabytes. One shard is the same map with one mutex. It is set before
+	// there is any map.
 	cmap.SHARD_COUNT = 1
 
-	// A new connection brings the ZooKeeper library's buffer of 1.5 MB. With a heap that is small
-	// otherwise, every second one would begin a garbage collection.
+	// Each bubble makes its server and sessions anew: with a heap as small as that of most tests, a
+	// few of them would begin a garbage collection.
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(512 << 20)
 }

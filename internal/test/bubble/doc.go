@@ -16,6 +16,14 @@
 // with a state of their own embed it.
 //
 // At the end of a bubble its sessions and its server are closed, and every goroutine that was
-// started in it has to be over: otherwise package synctest fails the test. Goroutines that a test
-// leaves outside of bubbles are found by goleak.VerifyTestMain, in the package's TestMain.
+// started in it has to have ended: otherwise package synctest fails the test. Goroutines that a
+// test leaves outside of bubbles are found by goleak.VerifyTestMain, in the package's TestMain.
+//
+// # Which file for which task
+//
+//   - world.go, wait.go: the bubble, its sessions and machines; waits for channels, of which Now, Never
+//     and Closed need a bubble, and the others do on real servers too
+//   - fault.go: requests that are lost or slow; log.go: what a session logs
+//   - suite.go: tests that run on the embedded server and on real ones; margin.go: real clocks
+//   - cost.go: settings of the process
 package bubble

@@ -19,7 +19,7 @@ var Fates = map[string]zktest.Verdict{
 
 // EachFate runs a test in bubbles, again and again, with k = 1, 2, …, until each request of a
 // session has met each fate: the last run has fewer than k requests. The test has to call strike
-// with that session; requests count from then on.
+// with that session once; from then on its requests count, and the k-th meets the fate.
 func EachFate(t *testing.T, test func(w *World, k int, strike func(s *session.Session)), opts ...zktest.Option) {
 	t.Helper()
 	for name, fate := range Fates {

@@ -9,7 +9,7 @@ import (
 )
 
 // Pauses measures, until the test ends, for how long a goroutine that does nothing else is not run:
-// on a busy machine an instant that a goroutine notes is late by that much. longest returns the
+// on a busy machine an instant that a goroutine records is late by that much. longest returns the
 // longest pause up to now.
 func Pauses(t testing.TB) (longest func() time.Duration) {
 	t.Helper()
@@ -44,7 +44,7 @@ func Pauses(t testing.TB) (longest func() time.Duration) {
 
 // InTime logs by how much, by a real clock, possessions ended before their rivals were granted. It
 // fails if one ended later than that by more than the longest pause: then the two instants can't
-// merely have been noted late.
+// merely have been recorded late.
 func InTime(t testing.TB, what string, leads []time.Duration, pause time.Duration) {
 	t.Helper()
 	leads = slices.Sorted(slices.Values(leads))

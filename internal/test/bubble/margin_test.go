@@ -1,7 +1,7 @@
 package bubble_test
 
-// Margins of time on real servers: what fails, and what a pause of the machine explains. The
-// k-th request: who asks waits for the decision.
+// Margins of time on real servers: what fails, and what a pause of the machine explains. AtKth: met
+// waits for a decision under way.
 
 import (
 	"fmt"
@@ -18,22 +18,22 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// judged is a test that notes whether it failed.
-type judged struct {
+// recorder is a test that records whether it failed.
+type recorder struct {
 	testing.TB
 	failed bool
 	logged string
 }
 
-func (j *judged) Helper()                 {}
-func (j *judged) Errorf(string, ...any)   { j.failed = true }
-func (j *judged) FailNow()                { j.failed = true }
-func (j *judged) Logf(f string, a ...any) { j.logged = fmt.Sprintf(f, a...) }
+func (r *recorder) Helper()                 {}
+func (r *recorder) Errorf(string, ...any)   { r.failed = true }
+func (r *recorder) FailNow()                { r.failed = true }
+func (r *recorder) Logf(f string, a ...any) { r.logged = fmt.Sprintf(f, a...) }
 
 func TestAnOverlapFailsUnlessAPauseExplainsIt(t *testing.T) {
 	t.Parallel()
 	leads := []time.Duration{20 * time.Millisecond, -5 * time.Millisecond, 7 * time.Millisecond}
-	explained, not := &judged{TB: t}, &judged{TB: t}
+	explained, not := &recorder{TB: t}, &recorder{TB: t}
 	bubble.InTime(explained, "x", leads, 6*time.Millisecond)
 	bubble.InTime(not, "x", leads, 4*time.Millisecond)
 	require.False(t, explained.failed)
@@ -50,7 +50,7 @@ func TestAGoroutineThatIsAlwaysRunHasNoPause(t *testing.T) {
 	})
 }
 
-// A decision under way may need the test's sessions: who asks whether it came to it waits for it.
+// A decision under way may need the test's sessions, so met waits for it.
 func TestWhoAsksWhetherARequestWasStruckWaitsForTheDecision(t *testing.T) {
 	bubble.Run(t, func(w *bubble.World) {
 		s, begun, decided := w.Session(), make(chan struct{}), false

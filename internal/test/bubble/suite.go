@@ -57,30 +57,37 @@ func Open(t testing.TB, servers []string, opts ...session.Option) *session.Sessi
 // named, except in soak.
 func (s Suite) Real(t *testing.T, onThree ...string) {
 	t.Helper()
-	for _, servers := range []int{1, 3} {
-		left := func(name string) bool { return servers == 3 && !tier.Soaking() && !slices.Contains(onThree, name) }
-		if servers == 3 && len(onThree) == 0 && !tier.Soaking() {
-			continue
+	var named Suite
+	for _, test := range s {
+		if tier.Soaking() || slices.Contains(onThree, test.Name) {
+			named = append(named, test)
 		}
-		t.Run(map[int]string{1: "one server", 3: "three servers"}[servers], func(t *testing.T) {
-			t.Parallel()
-			zk := ensemble.Start(t, servers)
-			for _, test := range s {
-				if left(test.Name) {
-					continue
-				}
-				t.Run(test.Name, func(t *testing.T) {
-					defer unexpected(t)
-					test.Test(&Cluster{TB: t, Real: true, Root: "/" + strings.ReplaceAll(test.Name, " ", "-"), open: func(opts ...session.Option) *session.Session {
-						s, err := session.Open(Minute(t), zk.Servers(), opts...)
-						require.NoError(t, err)
-						t.Cleanup(func() { require.NoError(t, s.Close(Minute(t))) })
-						return s
-					}})
-				})
-			}
-		})
 	}
+	s.real(t, "one server", 1)
+	named.real(t, "three servers", 3)
+}
+
+// real runs the suite on so many real servers, unless it is empty.
+func (s Suite) real(t *testing.T, name string, servers int) {
+	t.Helper()
+	if len(s) == 0 {
+		return
+	}
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		zk := ensemble.Start(t, servers)
+		for _, test := range s {
+			t.Run(test.Name, func(t *testing.T) {
+				defer unexpected(t)
+				test.Test(&Cluster{TB: t, Real: true, Root: "/" + strings.ReplaceAll(test.Name, " ", "-"), open: func(opts ...session.Option) *session.Session {
+					s, err := session.Open(Minute(t), zk.Servers(), opts...)
+					require.NoError(t, err)
+					t.Cleanup(func() { require.NoError(t, s.Close(Minute(t))) })
+					return s
+				}})
+			})
+		}
+	})
 }
 
 // Leader waits for a real server that leads.

@@ -26,8 +26,7 @@ type World struct {
 	*testing.T
 	Server *zktest.Server
 
-	// System is made when the first session needs it, and shared by all: with one for each session,
-	// half the work of most tests would be to make them.
+	// System is the actor system of all sessions here; the first one that needs it makes it.
 	System func() *actors.System
 }
 

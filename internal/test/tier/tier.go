@@ -23,7 +23,7 @@ const (
 	tierVariable = "TROUPE_TIER"
 	seedVariable = "TROUPE_SEED"
 
-	serversVariable = "ZKTEST_SEED"
+	serversVariable = "ZKTEST_SEED" // of package zktest
 
 	real = "real"
 	soak = "soak"
@@ -50,14 +50,14 @@ func Soak(t TB) {
 	need(t, os.Getenv(tierVariable), soak)
 }
 
-func need(t TB, is, wanted string) {
+func need(t TB, chosen, wanted string) {
 	t.Helper()
-	switch is {
+	switch chosen {
 	case soak, wanted:
 	case "", real:
 		t.Skipf("tier %s: %s=%s runs it", wanted, tierVariable, wanted)
 	default:
-		t.Fatalf("%s=%s: neither %s nor %s", tierVariable, is, real, soak)
+		t.Fatalf("%s=%s: neither %s nor %s", tierVariable, chosen, real, soak)
 	}
 }
 
@@ -85,12 +85,12 @@ func Servers() []int {
 // a number, which then is the seed, or random. Tests add to it without overflow. [Again] prints it.
 func Seed(name string) uint64 { return seed(os.Getenv(seedVariable), name) }
 
-func seed(is, name string) uint64 {
-	if n, err := strconv.ParseUint(is, 0, 64); err == nil {
+func seed(chosen, name string) uint64 {
+	if n, err := strconv.ParseUint(chosen, 0, 64); err == nil {
 		return n
 	}
-	if is == "random" {
-		return rand.Uint64() >> 8
+	if chosen == "random" {
+		return rand.Uint64() >> 8 // room for those that are added
 	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // never fails
@@ -133,8 +133,8 @@ func Again(t Named, seed uint64) {
 		alone := strings.ReplaceAll(regexp.QuoteMeta(t.Name()), "/", "$/^")
 		command := fmt.Sprintf("%s=%d go test -run '^%s$'", seedVariable, seed, alone)
 		for _, name := range []string{serversVariable, tierVariable} {
-			if is := os.Getenv(name); is != "" {
-				command = name + "=" + is + " " + command
+			if value := os.Getenv(name); value != "" {
+				command = name + "=" + value + " " + command
 			}
 		}
 		t.Logf("again: %s", command)

@@ -11,7 +11,7 @@ import (
 	"github.com/troupe-go/troupe/internal/test/tier"
 )
 
-// recorder is a test that notes how it ended.
+// recorder is a test that records how it ended.
 type recorder struct{ skipped, failed string }
 
 func (r *recorder) Helper()                           {}
@@ -24,21 +24,21 @@ func TestWhatRunsInWhichTier(t *testing.T) {
 		noSoak = "tier soak: TROUPE_TIER=soak runs it"
 		wrong  = "TROUPE_TIER=all: neither real nor soak"
 	)
-	for is, want := range map[string]struct{ real, soak recorder }{
+	for chosen, want := range map[string]struct{ real, soak recorder }{
 		"":     {recorder{skipped: noReal}, recorder{skipped: noSoak}},
 		"real": {recorder{}, recorder{skipped: noSoak}},
 		"soak": {},
 		"all":  {recorder{failed: wrong}, recorder{failed: wrong}},
 	} {
-		for _, ci := range []string{"", "true"} {
+		for _, ci := range []string{"", "true"} { // continuous integration changes nothing
 			t.Setenv("CI", ci)
-			t.Setenv("TROUPE_TIER", is)
+			t.Setenv("TROUPE_TIER", chosen)
 			var real, soak recorder
 			tier.Real(&real)
 			tier.Soak(&soak)
-			require.Equal(t, want.real, real, is)
-			require.Equal(t, want.soak, soak, is)
-			require.Equal(t, is == "soak", tier.Soaking())
+			require.Equal(t, want.real, real, chosen)
+			require.Equal(t, want.soak, soak, chosen)
+			require.Equal(t, chosen == "soak", tier.Soaking())
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestEachSeedHasASubtestThatSaysHowItIsRepeated(t *testing.T) {
 	t.Setenv("TROUPE_TIER", "")
 	t.Setenv("ZKTEST_SEED", "3")
 	var played []string
-	root := &nested{name: "TestA/b.c"}
+	root := &nested{name: "TestA/b.c"} // in the command a dot is quoted, and each part has ^ and $
 	tier.Seeds(root, 3, func(t *nested, seed uint64) {
 		played = append(played, fmt.Sprint(t.name, " ", seed))
 		t.failed = seed == 8
@@ -73,7 +73,7 @@ func TestEachSeedHasASubtestThatSaysHowItIsRepeated(t *testing.T) {
 	require.Equal(t, `again: TROUPE_TIER=soak ZKTEST_SEED=3 TROUPE_SEED=7 go test -run '^TestA$/^b\.c$/^7$'`, root.said[1])
 }
 
-// nested is a test whose subtests log where it does.
+// nested is a test with subtests, whose log gets theirs.
 type nested struct {
 	name   string
 	failed bool

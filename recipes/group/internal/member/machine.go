@@ -173,12 +173,10 @@ func (m *Machine) onTransacted(ev machine.Transacted) {
 
 func (m *Machine) onMade(ev machine.Transacted) {
 	switch ev.Code {
-	case machine.Done:
+	case machine.Done, machine.NodeExists:
 		m.readOwn()
 	case machine.NoNode:
 		m.ask(Joining, machine.Ensure{Path: m.cfg.Path, Container: true})
-	case machine.NodeExists:
-		m.readOwn()
 	case machine.Unknown: // only a write tells: a deposed leader that does not know it yet shows an older state to reads
 		m.join()
 	default:

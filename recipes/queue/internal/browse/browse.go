@@ -142,7 +142,7 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 	}
 	passes := []bool{others, delayed}
 	if free {
-		passes, err = passes[:1], layout.ErrEmpty
+		passes, err = passes[:1], layout.ErrEmpty // until one is found
 	}
 	var claims []string // in the item's bucket: none for delayed items
 	at := layout.Bucket{Number: -1}
@@ -183,10 +183,11 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	path, _ := q.Root.ID(id)
 	guid, _, err := q.Session.Get(ctx, path)
-	named, hidden := err == nil, error(nil)
+	named := err == nil // the id's znode has the item's GUID
 	if !named {
 		guid = []byte(id)
 	}
+	var hidden error // the last refusal
 	for _, byData := range []bool{false, true} {
 		if err != nil && !errors.Is(err, session.ErrNoNode) || byData && named {
 			break
@@ -211,7 +212,7 @@ func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 		}
 	}
 	none := fmt.Errorf("id: %w: %q", session.ErrNoNode, id)
-	if hidden != nil { // the last refusal
+	if hidden != nil {
 		none = fmt.Errorf("%w, unless it is one that may not be read: %w", none, hidden)
 	}
 	return Entry{}, cmp.Or(ignoring(session.ErrNoNode, err), none)
@@ -277,8 +278,8 @@ func (q Queue) Purge(ctx context.Context, n int) (purged int, err error) {
 
 // moved tells whether another client has, or may have, changed the item before.
 func moved(err error) bool {
-	is := func(e error) bool { return errors.Is(err, e) }
-	return is(session.ErrBadVersion) || is(session.ErrNoNode) || is(session.ErrNodeExists) || is(session.ErrUnknownOutcome)
+	all := []error{session.ErrBadVersion, session.ErrNoNode, session.ErrNodeExists, session.ErrUnknownOutcome}
+	return slices.ContainsFunc(all, func(e error) bool { return errors.Is(err, e) })
 }
 
 // removal is the operations that delete an item as it was read, its claim, and the znode of its id.

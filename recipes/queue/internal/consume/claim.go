@@ -14,7 +14,7 @@ const mostLosses = 4
 // search is what the search for items has come to: a listing, then reads, then a claim.
 type search struct {
 	armedAtStart bool            // when the search began, the bell and consumers/ were watched
-	asSecond     bool            // this consumer searches as the second in line, which has waited: its claim deletes the first's place
+	asSecond     bool            // this consumer searches as the second in line, and has left the first a head start: its claim deletes the first's place
 	delayed      []layout.Bucket // those in later/ that the listing under way reads
 	picked       []layout.Item   // items that are being read
 	candidates   []*item         // items that were read, and are to be claimed
@@ -27,33 +27,29 @@ func (m *Machine) seeking() bool {
 	return m.search.claim != nil || m.base.busy(listing, reading, mending, joining, leaving)
 }
 
-// seek looks for items and claims them, or waits in line if there are none. The cases are in the
-// order of what must be known or done first. The last ones arm watches or a timer and then wait for
-// these.
+// seek looks for items and claims them, or waits in line if there are none. It takes the first step
+// that is due: doc.go has these cases in words, in the same order. The last two conditions act too,
+// when it is not yet time to list: asksForListing arms watches, and await a timer.
 func (m *Machine) seek() {
 	if t := m.settlement; m.seeking() || t != nil && t.joins {
 		return
 	}
-	p, f := &m.place, &m.finder
-	switch room := m.holdings.wants(); {
+	p, f, room := &m.place, &m.finder, m.holdings.wants()
+	fewLosses := f.losses < mostLosses
+	switch {
 	case p.doubt:
 		m.list(true)
 	case room == 0:
-		m.dropFound()
-		m.search.noneFree = m.search.noneFree && !m.base.cfg.Takes // the next call of Take may come when there are other items
-		if p.path != "" {
-			m.base.Requests.Ask(machine.Remove{Path: p.path}, key{purpose: leaving})
-			p.left()
-		}
-	case len(m.search.candidates) > 0 && f.losses < mostLosses:
+		m.stopSeeking()
+	case len(m.search.candidates) > 0 && fewLosses:
 		m.claim(room)
-	case len(f.free) > 0 && f.losses < mostLosses: // against rivals several are read in one trip, to be tried in turn
+	case len(f.free) > 0 && fewLosses: // against rivals several are read in one trip, to be tried in turn
 		m.read(min(max(room, f.window), readTogether))
 	case f.unended:
 		m.list(false)
-	case f.losses > 0 || m.base.relist || p.path == "" && !m.search.noneFree:
+	case f.losses > 0, m.base.relist, p.path == "" && !m.search.noneFree:
 		m.list(true)
-	case p.path == "" || m.base.yields && p.listens():
+	case p.path == "", m.base.yields && p.listens():
 		m.base.yields = false
 		p.take()
 	case p.asksForListing():
@@ -63,17 +59,29 @@ func (m *Machine) seek() {
 	}
 }
 
-// list begins a search, or goes on with one. The first in line sleeps after a search that found
-// nothing only if the bell was armed when the search began. The second in line, which has waited in
-// vain for the first, searches asSecond; so does its next search, if this one ends with losses to
-// rivals.
+// stopSeeking forgets what was found, and leaves the line, since no more items are wanted.
+func (m *Machine) stopSeeking() {
+	m.dropFound()
+	m.search.noneFree = m.search.noneFree && !m.base.cfg.Takes // the next call of Take may come when there are other items
+	if m.place.path != "" {
+		m.base.Requests.Ask(machine.Remove{Path: m.place.path}, key{purpose: leaving})
+		m.place.left()
+	}
+}
+
+// list begins a search, or goes on with one that has not come to the last bucket. The first in line
+// sleeps after a search that found nothing only if the bell was armed when the search began. The
+// second in line, which has waited in vain for the first, searches asSecond; so does its next
+// search, if this one ends with losses to rivals.
 func (m *Machine) list(begins bool) {
 	if begins {
-		m.finder.begin()
+		hasWaited := m.place.turn == waited
+		m.search.asSecond = hasWaited || m.search.asSecond && m.finder.losses > 0
 		m.search.armedAtStart = m.place.armed()
-		if m.search.asSecond = m.place.turn == waited || m.search.asSecond && m.finder.losses > 0; m.place.turn == waited {
+		if hasWaited {
 			m.place.turn = quiet
 		}
+		m.finder.begin()
 	}
 	m.base.relist, m.search.candidates = false, nil
 	m.search.delayed = m.later.toList(m.finder.delayed)
@@ -81,7 +89,7 @@ func (m *Machine) list(begins bool) {
 }
 
 func (m *Machine) onListed(ev machine.MultiSeen) {
-	var names [3][]string
+	var names [3][]string // of the places in line, and of the buckets in items/ and in later/: see finder.queries
 	for n := range names {
 		l, _ := ev.Answers[n].(machine.Listed)
 		if !m.base.ok(l.Code, l.Path, l.Err) {
@@ -91,11 +99,11 @@ func (m *Machine) onListed(ev machine.MultiSeen) {
 		names[n] = l.Names
 	}
 	m.base.tries = 0
-	rest := ev.Answers[3:]
+	delayed, inBuckets := len(m.search.delayed), ev.Answers[len(names):] // first one answer for each bucket of delayed
 	m.finder.name([2][]string(names[1:]))
-	m.later.listed(m.finder.delayed, m.search.delayed, rest[:len(m.search.delayed)])
+	m.later.listed(m.finder.delayed, m.search.delayed, inBuckets[:delayed])
 	m.place.listed(names[0])
-	for _, b := range m.finder.listed(rest[len(m.search.delayed):]) {
+	for _, b := range m.finder.listed(inBuckets[delayed:]) {
 		m.base.tidy(machine.Op{Do: machine.Delete, Path: m.base.root.ClaimsOf(b), Version: machine.Any},
 			machine.Op{Do: machine.Delete, Path: m.base.root.Bucket(b), Version: 1})
 	}

@@ -22,13 +22,16 @@
 // # What follows each event
 //
 //	proceed: put dead letters and pauses elsewhere; settle; move what is due; seek
-//	seek, if items are wanted, the first that is the case:
+//	seek, the first that is the case (a loss: a rival has claimed the item before):
+//		the answer to joining was lost         list: is there a place in line?
+//		no item is wanted                      forget what was found, and leave the line
 //		candidates, fewer than four losses     claim them
 //		free items, fewer than four losses     read some: they become candidates
 //		buckets behind these are not listed    list some of them
 //		losses, or no listing yet, or relist   list from the first bucket on
-//		no place in line                       make one
-//		a place                                arm the bell; list when it rings, or an item is due
+//		no place in line, or it yields         make one at the end of the line
+//		a place whose turn it is (place.go)    arm the bell; list when it rings, or the place is new
+//		the first two places (later.go)        list when a delayed item is due: a timer tells
 //
 // A consumer keeps its place in line until it claims. The first lists when the bell rings or a
 // znode in consumers/ goes; the second half a second later, if the first hangs; the others sleep.

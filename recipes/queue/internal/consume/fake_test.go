@@ -1,3 +1,5 @@
+// The search for items, with a fake in the place of ZooKeeper: which are listed, read and claimed.
+
 package consume_test
 
 import (

@@ -11,10 +11,7 @@ import (
 )
 
 // At the most so many buckets are listed, and so many items read, in one trip.
-const (
-	bucketsTogether = 8
-	readTogether    = 8
-)
+const bucketsTogether, readTogether = 8, 8
 
 // tooLarge is the size of an item that is read in a trip of its own. Listings do not tell sizes:
 // the size of the item that was read last is the guess.
@@ -34,7 +31,7 @@ type finder struct {
 	passed  map[layout.Bucket]bool // without a free item, by this listing or an earlier one of the search
 	free    []freeItem             // found and not tried yet, in order
 	unended bool                   // behind the buckets of free there are some that were not listed
-	losses  int                    // of items to rivals, since then
+	losses  int                    // items of this listing that a rival has claimed or removed before
 	// How much is asked for.
 	asked  []layout.Bucket // the buckets in items/ that the listing under way reads
 	width  int             // so many buckets the next listing reads: as many as were needed
@@ -114,13 +111,14 @@ func (f *finder) listed(answers []machine.Event) (sealed []layout.Bucket) {
 	need := 0
 	for _, b := range f.buckets {
 		n := slices.Index(f.asked, b)
-		if f.unended = n < 0 && !f.passes(b); f.unended {
+		f.unended = n < 0 && !f.passes(b)
+		if f.unended { // the next listing of this search begins with b
 			break
 		}
 		if len(f.free) < f.window {
 			need++
 		}
-		if n < 0 {
+		if n < 0 { // passed before
 			continue
 		}
 		state, _ := answers[3*n].(machine.Seen)
@@ -135,14 +133,16 @@ func (f *finder) listed(answers []machine.Event) (sealed []layout.Bucket) {
 			continue
 		}
 		isSealed := state.Exists && state.Stat.Version > 0
-		if empty := items.Code == machine.Done && len(items.Names) == 0; isSealed && empty && b.Number > 0 {
+		isEmpty := items.Code == machine.Done && len(items.Names) == 0
+		if isSealed && isEmpty && b.Number > 0 {
 			sealed = append(sealed, b)
 		}
 		free := f.freeOf(b, items.Names, claims.Names)
 		f.passed[b] = len(free) == 0
 		f.free = append(f.free, free...)
 	}
-	if f.width = max(need, 1); f.unended && len(f.free) < f.window {
+	f.width = max(need, 1)
+	if f.unended && len(f.free) < f.window {
 		f.width = min(2*f.width, bucketsTogether)
 	}
 	return sealed

@@ -118,7 +118,8 @@ func (h *holdings) onCommand(c Command) {
 // goBack has an item go back that the application does not settle any more. If the item was
 // received, this was an attempt.
 func (h *holdings) goBack(i *item) {
-	if i.how = Return; i.received {
+	i.how = Return
+	if i.received {
 		i.how = Nack
 	}
 	delete(h.items, i.no)

@@ -13,13 +13,14 @@ import (
 // later is what listings show of the items with a delay. A consumer that lists moves the due items.
 // The first in line, and the second, have a timer that goes off when the next item is due.
 type later struct {
-	base  *base
-	now   int64 // the servers' clock has passed this time
-	fresh bool  // the servers' clock was read in this step
-	due   []layout.Item
-	first map[layout.Bucket]int64 // when the first item of a sealed bucket is due, which gets no more items
-	next  int64                   // when the next item may be due; 0: never
-	alarm int64                   // the time at which the timer goes off; 0: no timer
+	base   *base
+	now    int64 // the servers' clock has passed this time
+	fresh  bool  // the servers' clock was read in this step
+	due    []layout.Item
+	first  map[layout.Bucket]int64 // when the first item of a sealed bucket is due, which gets no more items
+	next   int64                   // when the next item may be due; 0: never
+	alarm  int64                   // the time for which the timer is set; 0: no timer
+	behind int64                   // so much later it goes off: the head start of the first
 }
 
 // toList are the buckets in which items may be due, and the next one.
@@ -28,7 +29,8 @@ func (l *later) toList(all []layout.Bucket) (some []layout.Bucket) {
 		if l.first[b] > l.now {
 			continue
 		}
-		if some = append(some, b); b.Lane.Slot > l.now || len(some) == delayedTogether {
+		some = append(some, b)
+		if b.Lane.Slot > l.now || len(some) == delayedTogether {
 			break
 		}
 	}
@@ -53,22 +55,22 @@ func (l *later) listed(all, asked []layout.Bucket, answers []machine.Event) {
 			ev, _ = answers[n].(machine.Listed)
 		}
 		switch {
-		case n < 0:
+		case n < 0: // not read
 			at := max(b.Lane.Slot, l.first[b])
 			if len(asked) == delayedTogether { // there are many: a listing a second, until all are listed
 				at = max(at, l.now+1000)
 			}
 			l.awaits(at)
-		case ev.Code == machine.NoNode:
+		case ev.Code == machine.NoNode: // deleted meanwhile
 		case ev.Code != machine.Done:
 			l.base.skip(l.base.root.Bucket(b), ev.Err)
 		case len(ev.Names) > 0:
 			if due := l.sort(b, ev.Names); sealed {
 				l.first[b] = due
 			}
-		case b.Lane.Slot <= l.now:
+		case b.Lane.Slot <= l.now: // empty, and its time has begun: a producer that needs it makes it again
 			l.base.tidy(machine.Op{Do: machine.Delete, Path: l.base.root.Bucket(b), Version: machine.Any})
-		default:
+		default: // empty: items may be due from then on
 			l.awaits(b.Lane.Slot)
 		}
 	}
@@ -82,7 +84,8 @@ func (l *later) sort(b layout.Bucket, names []string) (first int64) {
 	first = math.MaxInt64
 	for _, name := range names {
 		due, ok := layout.DueOf(name)
-		if first = min(first, due); ok && due > l.now { // most names need not be parsed
+		first = min(first, due)
+		if ok && due > l.now { // most names need not be parsed
 			l.awaits(due)
 			continue
 		}
@@ -109,12 +112,12 @@ const longest = 24 * 60 * 60 * 1000 // milliseconds that a timer runs, at the mo
 // saw takes in the servers' clock, from the answer to a transaction.
 func (l *later) saw(now int64) { l.now, l.fresh = max(l.now, now), true }
 
-// await tells whether it is time to list. Otherwise a timer runs until the next item is due, plus
-// the wait of the second in line, if this consumer is one of those that list then.
-func (l *later) await(wanted bool, behind int64) bool {
+// await tells whether it is time to list. Otherwise, if this consumer is one of those that list
+// then, a timer runs until the next item is due; behind is the wait of the second in line.
+func (l *later) await(listens bool, behind int64) bool {
 	k := key{purpose: waiting}
 	switch {
-	case !wanted || l.next == 0:
+	case !listens || l.next == 0:
 		l.base.Requests.Cancel(k)
 		l.alarm = 0
 	case l.next <= l.now:
@@ -122,7 +125,7 @@ func (l *later) await(wanted bool, behind int64) bool {
 	case l.alarm != 0 && l.alarm <= l.next:
 	case l.fresh:
 		after := min(l.next-l.now, longest)
-		l.alarm = l.now + after
+		l.alarm, l.behind = l.now+after, behind
 		l.base.Requests.Ask(machine.Wake{After: after + behind}, k)
 	default: // the answer tells the time; line/ is not watched for its data
 		op := machine.Op{Do: machine.Set, Path: l.base.root.Line(), Version: machine.Any}

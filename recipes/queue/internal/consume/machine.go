@@ -93,6 +93,7 @@ func (m *Machine) onWoke(k key) {
 		m.place.turn = waited
 	case waiting:
 		m.later.onAlarm()
+		m.place.overtake(m.later.behind > 0)
 	case avoiding:
 		clear(m.base.avoided)
 		m.base.relist = true
@@ -185,7 +186,6 @@ func (m *Machine) close() {
 // proceed asks for what is missing.
 func (m *Machine) proceed() {
 	switch {
-	case m.stopped:
 	case m.base.Requests.Epoch() == 0:
 		if m.base.closing {
 			m.stop()

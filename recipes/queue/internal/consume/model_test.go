@@ -1,3 +1,6 @@
+// The model of a queue for scenario_test.go and schedule_test.go: consumers as package queue has
+// them, and what must hold of each item. Its producers are in producer_test.go.
+
 package consume_test
 
 import (

@@ -26,7 +26,8 @@ type put struct {
 // but not after another consumer's claim: its transaction deletes the items at their versions.
 func (m *Machine) begin(p put) {
 	m.moves.lastPut++
-	if p.No = m.base.cfg.First + m.moves.lastPut; !p.Dead {
+	p.No = m.base.cfg.First + m.moves.lastPut
+	if !p.Dead {
 		p.Names = m.finder.names
 	}
 	m.moves.puts[p.No] = p
@@ -47,7 +48,8 @@ func (m *Machine) putAway() {
 		if i.how == Nack && dead && i.owned {
 			i.how = Ack
 		}
-		if pauses := i.after > 0 && !i.owned; i.how != Nack || i.put || !dead && !pauses {
+		pauses := i.after > 0 && !i.owned
+		if i.how != Nack || i.put || !dead && !pauses {
 			continue // not settled, or settled where it is: see settle
 		}
 		p := put{item: i, Put: Put{Dead: dead, Delay: i.after, GUIDs: []string{i.at.GUID}, Items: []layout.Record{i.next()}, With: []machine.Op{
@@ -93,7 +95,7 @@ func (m *Machine) onPut(ev Answer) {
 		i.noID = true
 	case gone(ev.Err):
 		m.unclaimed(i, false)
-	case len(i.failure) > 0 || p.Silent:
+	case len(i.failure) > 0 || p.Silent: // perhaps the text makes it too large: the next put is without
 		i.failure = []byte{}
 	default:
 		i.after = 0
@@ -107,7 +109,9 @@ func (m *Machine) onPut(ev Answer) {
 
 // onMoved takes in whether items that are due were moved. The next listing shows the rest.
 func (m *Machine) onMoved(err error) {
-	switch m.moves.underWay, m.base.relist = false, true; {
+	m.moves.underWay, m.base.relist = false, true
+	m.place.overtake(m.search.asSecond) // in the search for what was moved, too
+	switch {
 	case err == nil || gone(err) || errors.Is(err, session.ErrUnknownOutcome):
 	case len(m.moves.fetched) > 1: // the error does not say for which of them it was
 		m.moves.singly = len(m.moves.fetched)

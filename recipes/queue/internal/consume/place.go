@@ -130,7 +130,8 @@ func (p *place) arm() {
 }
 
 func (p *place) onBell(ev machine.Seen) {
-	if p.bellArmed = p.base.ok(ev.Code, ev.Path, ev.Err) && ev.Exists; !p.bellArmed && ev.Code == machine.Done { // a missing bell is not watched
+	p.bellArmed = p.base.ok(ev.Code, ev.Path, ev.Err) && ev.Exists
+	if ev.Code == machine.Done && !ev.Exists { // a missing bell is not watched
 		p.base.prepare()
 	}
 }
@@ -205,19 +206,26 @@ func (p *place) asksForListing() bool {
 	switch {
 	case !p.known:
 		return true
-	case !p.follow() || len(p.ahead) == 2 || p.turn == quiet:
+	case !p.follow() || len(p.ahead) == 2 || p.turn == quiet: // with two ahead it sleeps
 		return false
 	case p.turn == rung:
 		p.turn = arms
 		return true
 	}
 	p.arm()
-	if p.turn == arms && len(p.ahead) == 1 {
+	if p.turn == arms && len(p.ahead) == 1 { // the second
 		p.turn = quiet
 		p.linger()
 		return false
 	}
 	return p.armed()
+}
+
+// overtake has the second in line list as after a ring, if the first has had its head start.
+func (p *place) overtake(waitedForFirst bool) {
+	if waitedForFirst && p.turn == quiet && len(p.ahead) == 1 {
+		p.turn = waited
+	}
 }
 
 func (p *place) linger() { p.base.once(machine.Wake{After: headStart}, key{purpose: lingering}) }

@@ -1,3 +1,5 @@
+// The producers of the model (model_test.go), simpler than those of package produce.
+
 package consume_test
 
 import (

@@ -1,3 +1,5 @@
+// Single stories of consumers, on the model of model_test.go.
+
 package consume_test
 
 import (
@@ -159,7 +161,8 @@ func TestBarred(t *testing.T) {
 	require.Empty(t, m.left())
 }
 
-// Items with a delay come soon after they are due, though the first in line hangs.
+// Items with a delay come soon after they are due, though the first in line hangs. It costs the
+// second's wait only once.
 func TestDelayedItemsBesideAFirstThatHangs(t *testing.T) {
 	t.Parallel()
 	m := waiting(t, 3)
@@ -168,6 +171,7 @@ func TestDelayedItemsBesideAFirstThatHangs(t *testing.T) {
 	m.put(t, put{count: 2, delay: 5_000})
 	require.Empty(t, m.left())
 	require.Less(t, m.Now(), due+3_000)
+	require.Len(t, m.Children(root.Line()), 2, "the first's place is gone: the next item is not held up")
 }
 
 // Many items have a long delay, and the slot that they share has begun: an item in a later slot

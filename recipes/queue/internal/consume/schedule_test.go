@@ -1,3 +1,5 @@
+// Random schedules, on the model of model_test.go: what may happen, and what holds in the end.
+
 package consume_test
 
 import (
@@ -96,8 +98,9 @@ func (c *consumer) dies(how func()) {
 	how()
 }
 
+// putSome puts up to four items, one time in five with a delay.
 func (m *model) putSome() {
-	m.puts.Tell(put{1 + m.Pick(4), m.Pick(3), int64(m.Pick(5) / 4 * m.Pick(5000))})
+	m.puts.Tell(put{count: 1 + m.Pick(4), priority: m.Pick(3), delay: int64(m.Pick(5) / 4 * m.Pick(5000))})
 }
 
 // refuse has a request of the consumer refused, a read or a write.

@@ -6,9 +6,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// settle settles items in one transaction. Commands that come meanwhile share the next one. The
-// operations of each item name the version that it has under this claim, so that they do not touch
-// what another consumer has claimed since.
+// settle settles items in one transaction. Commands that come meanwhile share the next one.
 func (m *Machine) settle() {
 	if m.settlement != nil {
 		return

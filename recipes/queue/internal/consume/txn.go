@@ -29,10 +29,7 @@ type part struct {
 
 // mostItems and mostBytes bound a transaction, but for its first item. So a consumer with a large
 // prefetch holds up neither the servers nor its own other requests.
-const (
-	mostItems = 50
-	mostBytes = 256 << 10
-)
+const mostItems, mostBytes = 50, 256 << 10
 
 func (t *txn) add(op machine.Op, p part) {
 	t.ops, t.parts = append(t.ops, op), append(t.parts, p)
@@ -92,9 +89,10 @@ func (m *Machine) refuse(t *txn, which *item, err error) {
 		if which != nil && which != i {
 			continue
 		}
-		switch i.alone = true; {
-		case which != i && len(t.items) > 1 && t.purpose == settling:
-		case len(i.failure) > 0:
+		i.alone = true
+		switch {
+		case which != i && len(t.items) > 1 && t.purpose == settling: // perhaps it was another one
+		case len(i.failure) > 0: // perhaps the text makes it too large: the next try is without
 			i.failure = []byte{}
 		default:
 			m.base.skip(i.at.Path(m.base.root), err)

@@ -142,9 +142,9 @@ func parseBucket(name string, lane func(n int64) (Lane, bool)) (Bucket, bool) {
 	return b, ok && b.Name() == name
 }
 
-// SlotOf is the later lane of an item with a delay. The longer the delay, the wider the slot, up to
-// a quarter of the delay: so a few hundred slots serve delays from a second to centuries, and can
-// be listed.
+// SlotOf is the later lane of an item with a delay. A slot is about a second wide; for delays of
+// over eight, between an eighth and a quarter of the delay: so a few hundred slots serve delays
+// from a second to centuries, and can be listed.
 func SlotOf(now, delay int64) Lane {
 	width := int64(1024)
 	for width < delay/8 {
@@ -161,7 +161,7 @@ func Due(now, delay int64) int64 {
 	return now + delay
 }
 
-const mark = "-queue-"
+const mark = "-queue-" // between the GUID and the number in the name of an item that is due
 
 // Item is where an item is.
 type Item struct {

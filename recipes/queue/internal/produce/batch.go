@@ -57,14 +57,16 @@ func (p *Producer) readReceipt(calls []*Call) error {
 		p.forget()
 		r.alive = 0
 	}
-	if r.known, r.version, r.data = !gone, stat.Version, data; r.known {
+	r.known, r.version, r.data = !gone, stat.Version, data
+	if r.known {
 		return nil
 	}
 	_, err = p.session.Create(ctx, r.path, nil, session.Container(), session.Parents())
 	if errors.Is(err, session.ErrUnsupported) {
 		_, err = p.session.Create(ctx, r.path, nil, session.Parents())
 	}
-	if r.known = err == nil; errors.Is(err, session.ErrUnknownOutcome) || errors.Is(err, session.ErrNodeExists) {
+	r.known = err == nil // its version is 0
+	if errors.Is(err, session.ErrUnknownOutcome) || errors.Is(err, session.ErrNodeExists) {
 		return nil // the next step reads it again
 	}
 	return err

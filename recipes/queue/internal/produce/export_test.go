@@ -6,7 +6,7 @@ package produce
 func (p *Producer) Panic(put Put) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := newCall(p, p.last, put)
-	c.done = nil
+	c := newCall(p, put)
+	c.no, c.done = p.last, nil
 	p.calls = append(p.calls, c)
 }

@@ -60,14 +60,16 @@ func NewMover(s *session.Session, r layout.Root) *Producer {
 
 // Begin has items put, behind those of earlier calls.
 func (p *Producer) Begin(put Put) *Call {
+	c := newCall(p, put)
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.last++
-	c := newCall(p, p.last, put)
+	c.no = p.last
 	if p.closed {
-		c.end(session.ErrClosed)
+		p.mu.Unlock()
+		c.end(session.ErrClosed) // without mu, since it calls Then
 		return c
 	}
+	defer p.mu.Unlock()
 	p.calls = append(p.calls, c)
 	if p.idle == nil {
 		p.idle = make(chan struct{})
@@ -195,14 +197,14 @@ type Put struct {
 	With      []session.Op    // in the same transaction: if one of them fails, that is the call's error
 	Back      bool            // the items were in a queue before: they are put even if this one is full
 	Names     [2][]string     // of the buckets in items/ and in later/, by a recent listing; nil: not known
-	Then      func(err error) // called once, by the goroutine, by Wait, or by Begin of a closed producer, with mu: it must not call the producer
+	Then      func(err error) // called once, without mu: by the goroutine, by Wait, or by Begin of a closed producer
 }
 
 // Call is a put that was begun.
 type Call struct {
 	Put
 	by    *Producer
-	no    uint64
+	no    uint64   // in the receipt, if it was carried out
 	data  [][]byte // of the items' znodes
 	size  int
 	clock int64 // by the servers, after Begin: the delay begins then; 0: not known
@@ -227,8 +229,8 @@ const (
 	ballast = 4 << 10
 )
 
-func newCall(p *Producer, no uint64, put Put) *Call {
-	c := &Call{Put: put, by: p, no: no, done: make(chan struct{})}
+func newCall(p *Producer, put Put) *Call {
+	c := &Call{Put: put, by: p, done: make(chan struct{})}
 	guid := string(znode.NewGUID())
 	for n, i := range put.Items {
 		switch c.data = append(c.data, i.Encode()); {

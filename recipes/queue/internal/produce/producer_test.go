@@ -67,6 +67,16 @@ func TestABug(t *testing.T) {
 	})
 }
 
+// Begin of a closed producer calls Then, which may use the producer.
+func TestThenMayUseAClosedProducer(t *testing.T) {
+	t.Parallel()
+	p, put, ended := produce.New(nil, root, 0), of("a"), make(chan error, 1)
+	require.NoError(t, p.Close(t.Context()))
+	put.Then = func(error) { ended <- p.Close(t.Context()) }
+	go p.Begin(put) // ends at once
+	require.NoError(t, bubble.Within(t, time.Minute, ended, "the answer"))
+}
+
 // The receipt of a producer has a child as long as its session lives, in each session: the first
 // put may have been made for the former one.
 func TestTheReceiptIsKept(t *testing.T) {

@@ -12,8 +12,7 @@ import (
 
 // size is the size of the queue as far as the producer knows.
 type size struct {
-	layout.Size // with a capacity of 0 the queue has none
-
+	layout.Size        // with a capacity of 0 the queue has none
 	known        bool  // the size was read, and no answer has contradicted it
 	version      int32 // of the znode
 	itemsVersion int32 // of items/, which was read before
@@ -32,8 +31,9 @@ func (p *Producer) reserve(b *batch, items int) {
 		op = session.SetOp(r.Size(), now.Encode(), s.version)
 	}
 	b.add(func(machine.Transacted) {
-		if s.known = false; s.Capacity == 0 {
-			p.tail.Forget()
+		s.known = false
+		if s.Capacity == 0 {
+			p.tail.Forget() // the next listing reads the version of items/ again
 		}
 	}, op)
 }
@@ -98,7 +98,8 @@ func (p *Producer) count(calls []*Call) error {
 	if s.Capacity == 0 {
 		if n > 0 {
 			_, given, err := p.session.Exists(context.Background(), r.Size())
-			if s.known = !given; given || err != nil { // meanwhile by a rival, which has put the items that were counted
+			s.known = !given
+			if given || err != nil { // meanwhile by a rival, which has put the items that were counted
 				return err
 			}
 			return layout.ErrCapacity

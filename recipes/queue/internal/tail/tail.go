@@ -20,7 +20,7 @@ const Usual = 500
 type Tail struct {
 	root  layout.Root
 	limit int
-	ends  map[layout.Lane]int // by the last listing: the number behind each lane's highest; nil: it is to be listed
+	ends  map[layout.Lane]int // by the last listing: one more than each lane's highest number, 0 without buckets; nil: it is to be listed
 	lanes map[layout.Lane]*lane
 }
 
@@ -65,8 +65,8 @@ func (t *Tail) saw(b layout.Bucket, ok bool) {
 	}
 }
 
-// listed takes in the numbers of a listing. A bucket of items is deleted only when there is a
-// higher one. So if the listing ends at or below a bucket that there was, the queue is another one,
+// listed takes in the numbers of a listing: Tail.ends. A bucket of items is deleted only if there
+// is a higher one. So if the listing ends before a bucket that there was, the queue is another one,
 // and its buckets begin again.
 func (n *lane) listed(ends map[layout.Lane]int) {
 	was, end := n.bucket.Number, ends[n.bucket.Lane]

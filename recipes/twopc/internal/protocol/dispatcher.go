@@ -80,16 +80,18 @@ func (d *dispatcher) answer(ev machine.Event) {
 // one before.
 type follower struct {
 	zk            *dispatcher
-	path          string
-	list          bool // follows the children; a read tells only that they may have changed
-	create        bool // creates the znode, as a container, if it does not exist
-	once          bool // the read after a change sets no watch, since the first change is usually the last one that matters
-	shared        bool // a new subscription is told the last read at once; another read follows only if that has not found the znode
 	subscriptions []*subscription
-	last          machine.Seen // the last read
-	armed         bool         // the last answered read has set a watch
-	reading       bool
-	again         bool // read once more when the read in flight is answered
+	// What is followed, and how: given by the first subscription, and constant.
+	path   string
+	list   bool // follows the children; a read tells only that they may have changed
+	create bool // creates the znode, as a container, if it does not exist
+	once   bool // the read after a change sets no watch, since the first change is usually the last one that matters
+	shared bool // a new subscription is told the last read at once; another read follows only if that has not found the znode
+	// The reads.
+	last    machine.Seen // the last one that was answered; without a Path: none was
+	armed   bool         // a watch is set
+	reading bool         // one is in flight
+	again   bool         // read once more when that is answered
 }
 
 // subscription has the functions that are called for each read of a znode: refused if ZooKeeper has
@@ -104,16 +106,16 @@ type subscription struct {
 func (d *dispatcher) follow(f follower, refused func(error), seen func(machine.Seen)) *subscription {
 	joined := d.followers[f.path]
 	switch {
-	case joined == nil:
+	case joined == nil: // the first subscription
 		joined = &f
 		joined.zk = d
 		d.followers[f.path] = joined
 		joined.read(true)
-	case !f.shared, joined.last.Path != "" && !joined.last.Exists:
+	case !f.shared, joined.last.Path != "" && !joined.last.Exists: // the last read is too old, or has set no watch
 		joined.read(true)
 	case joined.last.Exists:
 		seen(joined.last)
-	}
+	} // else the first read is in flight, and tells all subscriptions
 	s := &subscription{joined, refused, seen}
 	joined.subscriptions = append(joined.subscriptions, s)
 	return s

@@ -140,10 +140,7 @@ type Vote struct {
 	Reason string
 }
 
-const (
-	yes = "commit"
-	no  = "abort"
-)
+const yes, no = "commit", "abort"
 
 // Outcome is the outcome for which the site votes.
 func (v Vote) Outcome() Outcome {

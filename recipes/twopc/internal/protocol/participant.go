@@ -9,19 +9,17 @@ import (
 
 // participant is the part that both roles have in common: it maintains the presence in every epoch.
 type participant struct {
-	role role
-	zk   *dispatcher
-	root Root
-	path string // the path of the presence
-	guid string // the data of the presence
-
+	role             role
+	zk               *dispatcher
+	root             Root
+	path             string // the path of the presence
+	guid             string // the data of the presence
+	closing, stopped bool
+	// The presence, in this epoch.
 	state    state
 	znode    *subscription
-	czxid    int64 // of the presence, while it is registered
+	czxid    int64 // while it is registered
 	mayBeOwn bool  // the last create may have been carried out
-
-	closing bool
-	stopped bool
 }
 
 // role is a coordinator or a site.
@@ -114,7 +112,7 @@ func (p *participant) seen(ev machine.Seen) {
 	switch {
 	case !ev.Exists:
 		p.create()
-	case mine && guid == p.guid:
+	case mine && guid == p.guid: // created, or kept through a crash
 		if p.state != registered {
 			p.state, p.czxid = registered, ev.Stat.Czxid
 			p.role.registered()

@@ -137,7 +137,7 @@ var chances = []struct {
 // happen lets one thing happen.
 func (p *play) happen() {
 	actors := p.world.Actors()
-	a, n := actors[p.choose(len(actors))], p.choose(120)
+	a, n := actors[p.choose(len(actors))], p.choose(120) // the sum of the odds
 	for _, c := range chances {
 		if n -= c.odds; n < 0 {
 			c.happen(p, a)
@@ -237,7 +237,7 @@ func (p *play) refuse(a *recipetest.Actor) {
 			return e.Path == root.Presences()
 		case machine.Transact: // a begin, a decision, or a takeover
 			last := e.Ops[len(e.Ops)-1]
-			return last.Do == machine.Set && (strings.HasPrefix(last.Path, tx) || strings.HasPrefix(last.Path, root.Inbox("x")[:len(root)+7]))
+			return last.Do == machine.Set && (strings.HasPrefix(last.Path, tx) || strings.HasPrefix(last.Path, string(root)+"/inbox/"))
 		}
 		return false
 	}) || p.refused

@@ -12,8 +12,7 @@ const Window = 256
 // Site is the machine that votes.
 type Site struct {
 	participant
-	name string
-
+	name      string
 	inbox     inbox
 	proposals []*proposal // the transactions that the site handles, oldest first
 }

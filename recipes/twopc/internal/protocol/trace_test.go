@@ -1,4 +1,5 @@
-// Stories of a coordinator and of a site, told and compared with testdata.
+// Stories of a coordinator and of a site, told and compared with testdata. Each is a file there;
+// told makes its machine, and event its events.
 
 package protocol_test
 

@@ -35,9 +35,9 @@ type ballot struct {
 	Vote
 	voted   bool
 	version int32
-
-	site     *subscription // of the site's presence, at a coordinator
-	presence machine.Seen  // the last read of that presence
+	// At a coordinator.
+	site     *subscription // of the site's presence
+	presence machine.Seen  // the last read of that
 	dead     bool          // the site has died; its vote is being read once more
 }
 
@@ -120,6 +120,7 @@ func (v *view) agreed() bool {
 // is to abort.
 func (v *view) decide(rec Record) {
 	v.busy = true
+	const markCheck, votes = 1, 2 // indexes of ops
 	ops := []machine.Op{
 		{Do: machine.Set, Path: v.root.Tx(v.id), Data: rec.bytes(), Version: v.stat.Version},
 		{Do: machine.Check, Path: v.root.mark(v.id, v.rec.GUID), Version: machine.Any},
@@ -137,12 +138,12 @@ func (v *view) decide(rec Record) {
 			v.side.onDecided(rec)
 		case ev.Code == machine.Refused:
 			v.side.onRefused(ev.Err)
-		case ev.Failed == 1: // the record has this version, and no mark: a write to it tells all participants that wait
-			ops[0].Data, ops[1].Path = nil, v.root.payload(v.id, v.rec.GUID)
-			v.zk.transact(func(machine.Transacted) {}, ops[:2]...)
+		case ev.Failed == markCheck: // the record has this version, and no mark: a write to it tells all participants that wait
+			ops[0].Data, ops[markCheck].Path = nil, v.root.payload(v.id, v.rec.GUID)
+			v.zk.transact(func(machine.Transacted) {}, ops[:votes]...)
 			v.side.onGone()
-		case ev.Failed > 1:
-			v.decide(v.rec.decided(Aborted, "", "another client has changed the vote of site "+v.ballots[ev.Failed-2].Site))
+		case ev.Failed >= votes:
+			v.decide(v.rec.decided(Aborted, "", "another client has changed the vote of site "+v.ballots[ev.Failed-votes].Site))
 			return
 		default:
 			v.follows.readNow()
@@ -171,12 +172,12 @@ func (v *view) deleteOwn(done func(error), own ...string) {
 				others = append(others, path)
 			}
 		}
-		last := !slices.ContainsFunc(others, func(path string) bool { return path != mark })
+		lastSite := !slices.ContainsFunc(others, func(path string) bool { return path != mark }) // or the coordinator, with no site left
 		var ops []machine.Op
 		for _, path := range own {
 			ops = append(ops, machine.Op{Do: machine.Delete, Path: path, Version: machine.Any})
 		}
-		if last && slices.Contains(ev.Names, payload[len(record)+1:]) {
+		if lastSite && slices.Contains(ev.Names, payload[len(record)+1:]) {
 			ops = append(ops, machine.Op{Do: machine.Delete, Path: payload, Version: machine.Any})
 		}
 		if len(others) == 0 && ev.Code == machine.Done {

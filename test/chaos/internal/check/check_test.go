@@ -1,4 +1,5 @@
-// Each check, on good and bad histories.
+// Each check, on good and bad histories. The functions before the table make events and short
+// histories; times are in milliseconds.
 
 package check_test
 
@@ -114,7 +115,7 @@ func levels(first, last int64) []history.Event {
 	}
 }
 
-func looked(at int64, value string) history.Event {
+func readMark(at int64, value string) history.Event {
 	return history.Event{Kind: history.Read, Work: "commit", Thing: "/mark", Party: "w0.1", Value: value, From: at * ms, At: (at + 1) * ms}
 }
 
@@ -177,7 +178,7 @@ func TestEachCheckOnGoodAndBadHistories(t *testing.T) {
 		"one after the other":                        {events: []history.Event{act(1, "a", 1), act(5, "a", 1), act(7, "b", 2), act(9, "b", 2)}},
 		"two at once":                                {events: []history.Event{act(1, "a", 1), act(5, "b", 2), act(9, "a", 1), act(12, "b", 2)}, found: []string{"overlap", "porcupine"}},
 		"one act within another's possession":        {events: []history.Event{act(1, "a", 1), act(5, "b", 2), act(9, "a", 1)}, found: []string{"overlap", "porcupine"}},
-		"looks that overlap and prove nothing":       {events: []history.Event{act(1, "a", 1), {Kind: history.Act, Work: "lock", Thing: "lock/line", Party: "a", Token: 1, From: 3 * ms, At: 20 * ms}, act(10, "b", 2)}},
+		"acts that overlap and prove nothing":        {events: []history.Event{act(1, "a", 1), {Kind: history.Act, Work: "lock", Thing: "lock/line", Party: "a", Token: 1, From: 3 * ms, At: 20 * ms}, act(10, "b", 2)}},
 		"the earlier token acts after the later one": {events: []history.Event{act(1, "b", 2), act(5, "a", 1)}, found: []string{"tokens", "porcupine"}},
 		"a token twice":                              {events: []history.Event{act(1, "a", 1), act(5, "b", 1)}, found: []string{"tokens", "porcupine"}},
 		"readers together":                           {events: []history.Event{act(1, "a", 1, of("s", 0), shared), act(5, "b", 2, of("s", 0), shared), act(9, "a", 1, of("s", 0), shared)}},
@@ -261,24 +262,24 @@ func TestEachCheckOnGoodAndBadHistories(t *testing.T) {
 		"compare and set":                 {events: []history.Event{wrote(1, "x", 0, cas("")), wrote(3, "y", 0, cas("x")), read(5, "y")}},
 		"a lost update":                   {events: []history.Event{wrote(1, "x", 0, cas("")), wrote(3, "y", 0, cas("x")), wrote(5, "z", 0, cas("x"))}, found: []string{"porcupine"}},
 
-		"one GUID twice in a line":                         {events: []history.Event{{Kind: history.Twice, Thing: "/line", Value: "g", At: ms}}, found: []string{"twice"}},
-		"one GUID twice in a line, by a rival's doing":     {events: []history.Event{{Kind: history.Expired, Party: "w0", From: 3 * ms, At: 4 * ms}, {Kind: history.Twice, Thing: "/line", Value: "g", At: 900 * ms}}},
-		"a commit that comes late":                         {events: []history.Event{looked(1, history.Missing), looked(5, history.There)}, found: []string{"late"}},
-		"a commit that comes late, by a rival's doing":     {events: []history.Event{looked(1, history.Missing), {Kind: history.Expired, Party: "w0", From: 3 * ms, At: 4 * ms}, looked(5, history.There)}},
-		"a commit that never comes":                        {events: []history.Event{looked(1, history.Missing), looked(5, history.Missing)}},
-		"a commit that is there":                           {events: []history.Event{looked(1, history.There), looked(5, history.There)}},
+		"one GUID twice in a queue":                        {events: []history.Event{{Kind: history.Twice, Thing: "/line", Value: "g", At: ms}}, found: []string{"twice"}},
+		"one GUID twice in a queue, by a rival's doing":    {events: []history.Event{{Kind: history.Expired, Party: "w0", From: 3 * ms, At: 4 * ms}, {Kind: history.Twice, Thing: "/line", Value: "g", At: 900 * ms}}},
+		"a commit that comes late":                         {events: []history.Event{readMark(1, history.Missing), readMark(5, history.There)}, found: []string{"late"}},
+		"a commit that comes late, by a rival's doing":     {events: []history.Event{readMark(1, history.Missing), {Kind: history.Expired, Party: "w0", From: 3 * ms, At: 4 * ms}, readMark(5, history.There)}},
+		"a commit that never comes":                        {events: []history.Event{readMark(1, history.Missing), readMark(5, history.Missing)}},
+		"a commit that is there":                           {events: []history.Event{readMark(1, history.There), readMark(5, history.There)}},
 		"told again of a transaction":                      {events: []history.Event{heard(1, 2, ""), heard(3, 4, "")}},
 		"told again of a transaction that is acknowledged": {events: []history.Event{heard(1, 2, ""), heard(0, 3, history.Confirmed), heard(4, 5, "")}, found: []string{"outcome"}},
 		"told twice before it is acknowledged":             {events: []history.Event{heard(1, 2, ""), heard(0, 4, history.Confirmed), heard(3, 5, "")}},
 
-		"every instance moves":                {events: slots(true, true)},
-		"one instance of two waits":           {events: slots(true, false), found: []string{"instance"}},
-		"one instance waits, and is dead":     {events: slots(false, false)},
-		"one waits, and others are drawn":     {events: drawn(99)},
-		"one waits, and never is drawn":       {events: drawn(101), found: []string{"instance"}},
-		"one waits for who holds for long":    {events: append(slots(true, false), holds("moving/line", 3000))},
-		"one waits, and who held is gone":     {events: append(slots(true, false), holds("moving/line", 9)), found: []string{"instance"}},
-		"one waits, and another line is held": {events: append(slots(true, false), holds("moving/other", 3000)), found: []string{"instance"}},
+		"every instance moves":             {events: slots(true, true)},
+		"one instance of two waits":        {events: slots(true, false), found: []string{"instance"}},
+		"one instance waits, and is dead":  {events: slots(false, false)},
+		"one waits, and others are drawn":  {events: drawn(99)},
+		"one waits, and never is drawn":    {events: drawn(101), found: []string{"instance"}},
+		"one waits for who holds for long": {events: append(slots(true, false), holds("moving/line", 3000))},
+		"one waits, and who held is gone":  {events: append(slots(true, false), holds("moving/line", 9)), found: []string{"instance"}},
+		"one waits, and another is held":   {events: append(slots(true, false), holds("moving/other", 3000)), found: []string{"instance"}},
 
 		"everything moves":         {events: []history.Event{moved(1, "moving"), mark(10, history.CalmBegan), moved(2000, "moving"), mark(4000, history.CalmEnded)}},
 		"nothing moves":            {events: []history.Event{moved(1, "moving"), mark(10, history.CalmBegan), mark(4000, history.CalmEnded)}, found: []string{"liveness"}},
@@ -308,14 +309,14 @@ func TestAStandstillIsTold(t *testing.T) {
 	step := func(at int64, work, party, what string) history.Event {
 		return history.Event{Kind: history.Step, Work: work, Party: party, Value: what, At: at * ms}
 	}
-	stands := func(at int64, work, path string) history.Event {
-		return history.Event{Kind: history.Stands, Work: work, Thing: path, Value: "as it is", At: at * ms}
+	standstill := func(at int64, work, path string) history.Event {
+		return history.Event{Kind: history.Standstill, Work: work, Thing: path, Value: "as it is", At: at * ms}
 	}
 	mark := func(at int64, kind history.Kind) history.Event { return history.Event{Kind: kind, At: at * ms} }
 	run := check.Run{Settings: check.Settings{Works: []string{"double"}, Settle: 3 * time.Second}, Events: []history.Event{
 		moved(1, "double"), step(2, "double", "w0.1", "enters"), step(3, "double", "w1.1", "leaves"), step(4, "double", "w0.2", "begun"), step(5, "lock", "w0.2", "waits"),
-		stands(6, "double", "/double/before"),
-		mark(10, history.CalmBegan), stands(4000, "double", "/double/rounds"), stands(4001, "lock", "/lock/line"), stands(4002, "", "w0.2"), mark(4010, history.CalmEnded),
+		standstill(6, "double", "/double/before"),
+		mark(10, history.CalmBegan), standstill(4000, "double", "/double/rounds"), standstill(4001, "lock", "/lock/line"), standstill(4002, "", "w0.2"), mark(4010, history.CalmEnded),
 		step(5000, "double", "w1.1", "ended"),
 	}}
 	all := check.All(run)

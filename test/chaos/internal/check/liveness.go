@@ -178,7 +178,7 @@ func holds(r Run) map[string][]calm {
 func workers(r Run, c calm) []string {
 	var lines []string
 	for _, e := range r.Events {
-		if e.Kind == history.Stands && e.Work == "" && e.At >= c.from && e.At <= c.until {
+		if e.Kind == history.Standstill && e.Work == "" && e.At >= c.from && e.At <= c.until {
 			lines = append(lines, e.Thing+" "+e.Value)
 		}
 	}
@@ -196,7 +196,7 @@ func standstill(r Run, work string, c calm) []string {
 		case e.Kind == history.Step:
 			worker, _, _ := strings.Cut(e.Party, ".")
 			steps[worker] = e
-		case e.Kind == history.Stands && e.At >= c.from:
+		case e.Kind == history.Standstill && e.At >= c.from:
 			znodes = append(znodes, e.Thing+" "+e.Value)
 		}
 	}

@@ -57,7 +57,10 @@ func outside(r Run) outsiders {
 }
 
 // decide reports whether an act counts, and how many outsiders' events its holder knew of by then.
-// An act does not count while the holder may not know of an event yet.
+// An act does not count while the holder may not know of an event yet:
+//
+//	the act        counts, known 0  |  does not count                   |  counts, known 1
+//	the event                       [From      At]···· the timeout ····|
 func (o outsiders) decide(e history.Event) (counts bool, known int) {
 	worker, _, _ := strings.Cut(e.Party, ".")
 	ends := o.expired[worker]
@@ -164,8 +167,8 @@ func crowds(thing string, held []*possession, permits int64) []Violation {
 	return all
 }
 
-// tokens finds exclusive possessions whose tokens do not grow, and acts of an earlier token after a
-// later one has acted.
+// tokens finds exclusive possessions whose tokens do not grow: the first act comes after that of a
+// possession with a larger token. Later acts of an earlier token are found by overlaps.
 func tokens(r Run) []Violation {
 	var all []Violation
 	for thing, held := range possessions(r) {
@@ -180,7 +183,7 @@ func tokens(r Run) []Violation {
 			switch {
 			case newest == nil || p.token > newest.token:
 				newest = p
-			case p.token == newest.token && p.party == newest.party:
+			case p.token == newest.token && p.party == newest.party: // the same one, known to have ended: see possessions
 			case newest.first.At < p.first.From: // p acts after newest, whose token is not smaller, has acted
 				all = append(all, Violation{Check: "tokens", Thing: thing, At: p.first.At, Text: fmt.Sprintf("%v, and %v before", p, newest)})
 			}

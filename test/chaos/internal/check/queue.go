@@ -149,7 +149,7 @@ func (it *item) wrong(others outsiders) []string {
 	}
 	for _, a := range it.acked {
 		for _, g := range it.got {
-			if knows, _ := others.decide(g); knows && g.From > a.At {
+			if counts, _ := others.decide(g); counts && g.From > a.At {
 				all = append(all, fmt.Sprintf("was delivered to %s at %.6f (attempt %d), and its acknowledgement by %s confirmed at %.6f",
 					g.Party, seconds(g.From), g.Token, a.Party, seconds(a.At)))
 			}

@@ -62,7 +62,7 @@ func cells(work string) func(Run) []Violation {
 // that was first known.
 func sightings(events []history.Event) map[string]int64 {
 	seen := make(map[string]int64)
-	for again := true; again; {
+	for again := true; again; { // what is seen may show that another write was carried out
 		again = false
 		for _, e := range events {
 			value := e.Value

@@ -70,22 +70,24 @@ func (c *Conductor) Storm(ctx context.Context, s Storm) {
 	wg.Wait()
 }
 
+// carryOut makes a fault, unless its target is in another one, and counts it.
 func (c *Conductor) carryOut(ctx context.Context, f Fault) {
 	if f.Leader {
 		if leader := c.World.Leader(); leader >= 0 {
 			f.Server = leader
 		}
 	}
-	if f.Kind == KillWorker || f.Kind == StopWorker {
+	if f.Kind == KillWorker || f.Kind == StopWorker { // only links may be those of all workers
 		f.Worker = max(f.Worker, 0)
 	}
-	if f.Kind == Sever && c.World.Leader() == f.Server {
+	if f.Kind == Sever && c.World.Leader() == f.Server { // the target is a follower
 		f.Server = (f.Server + 1) % c.Servers
 	}
 	target := fmt.Sprintf("worker %d", f.Worker)
 	if f.Kind.onServers() {
 		target = fmt.Sprintf("server %d", f.Server)
 	}
+	// Two kills, stops or isolations of one target can't be healed apart; faults of links can.
 	exclusive := f.Kind.onServers() && f.Kind != Herd || f.Kind == KillWorker || f.Kind == StopWorker
 	if exclusive && !c.take(target) {
 		return
@@ -108,6 +110,7 @@ func (c *Conductor) carryOut(ctx context.Context, f Fault) {
 	c.counts[f.Kind]++
 }
 
+// take reports whether a target is in no other fault; then it is in this one until free.
 func (c *Conductor) take(target string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,6 +131,7 @@ func (c *Conductor) free(target string) {
 	delete(c.busy, target)
 }
 
+// do makes a fault and heals it.
 func (c *Conductor) do(ctx context.Context, f Fault) error {
 	w := c.World
 	worker := max(f.Worker, 0)

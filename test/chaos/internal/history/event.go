@@ -30,9 +30,9 @@ const (
 	// Step: the present step of the worker Party in Work. A report of a standstill has the last one
 	// of each worker.
 	Step Kind = "step"
-	// Stands: Work had not moved at the end of a calm, and had the znode Thing, as Value describes
-	// it. Without Work, Value describes the worker Thing, its session and actors.
-	Stands Kind = "stands"
+	// Standstill: Work had not moved at the end of a calm, and had the znode Thing, as Value
+	// describes it. Without Work, Value describes the worker Thing, its session and actors.
+	Standstill Kind = "standstill"
 	// Failed: a call of Work ended with an error that is not documented for users. It is a
 	// violation by itself.
 	Failed Kind = "failed"
@@ -42,9 +42,9 @@ const (
 	Put   Kind = "put"
 	Got   Kind = "got"
 	Acked Kind = "acked"
-	// Wrote, Read: Thing was set to Value between From and At, or read. Old is the replaced value,
-	// Token the writer's fencing token or the version that was read; a write that is not Done may
-	// have been carried out, or may be later.
+	// Wrote, Read: Thing was set to Value between From and At, or read. With Weight 1 it was set on
+	// condition that it was Old. Token is the writer's fencing token or the version that was read;
+	// a write that is not Done may have been carried out, or may be later.
 	Wrote Kind = "wrote"
 	Read  Kind = "read"
 	// Outcome: Party learned the outcome Value of transaction Thing, which it got to know at From;

@@ -19,7 +19,7 @@ type deleted map[string]int
 // been deleted by a majority. If a server that has carried out a later write has it, the deletion
 // was forgotten.
 func (m *Memory) follow(ctx context.Context, conn *zk.Conn, i int) {
-	stood := make(map[string][]string) // by parent, in the last listing
+	last := make(map[string][]string) // by parent, the last listing
 	pairs := make(pairs)
 	for ctx.Err() == nil {
 		for _, parent := range m.parents {
@@ -30,9 +30,9 @@ func (m *Memory) follow(ctx context.Context, conn *zk.Conn, i int) {
 			if err != nil {
 				continue // without an older listing, no contender is missing from it
 			}
-			m.compare(i, parent, stood[parent], names, known)
+			m.compare(i, parent, last[parent], names, known)
 			pairs.add(m, parent, names)
-			stood[parent] = names
+			last[parent] = names
 		}
 		select {
 		case <-time.After(2 * remembering):
@@ -44,17 +44,17 @@ func (m *Memory) follow(ctx context.Context, conn *zk.Conn, i int) {
 // compare compares two listings of a parent, one after the other, by server i, which has carried
 // out known of the deletions for certain.
 func (m *Memory) compare(i int, parent string, before, now []string, known int) {
-	stands := make(map[string]bool, len(now))
+	listed := make(map[string]bool, len(now))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, name := range now {
-		stands[name] = true
+		listed[name] = true
 		if n := m.deleted[parent+"/"+name]; n != 0 && n <= known {
 			m.forgetLocked(fmt.Sprintf("server %d has %s/%s again, which had been deleted", i, parent, name))
 		}
 	}
 	for _, name := range before {
-		if path := parent + "/" + name; !stands[name] && strings.HasPrefix(name, "_c_") && m.deleted[path] == 0 {
+		if path := parent + "/" + name; !listed[name] && strings.HasPrefix(name, "_c_") && m.deleted[path] == 0 {
 			m.deleted[path] = len(m.deleted) + 1
 		}
 	}

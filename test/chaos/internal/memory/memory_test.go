@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) { tier.Main(m) }
 
 // Two contenders with one GUID below a parent are reported, once, if they exist for a while.
-func TestAGUIDThatStandsTwiceIsFoundOut(t *testing.T) {
+func TestAGUIDThatIsThereTwiceIsFoundOut(t *testing.T) {
 	t.Parallel()
 	srv := zktest.Start(t)
 	const a, b = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-", "_c_11234567-89ab-cdef-0123-456789abcdef-lock-"
@@ -54,11 +54,11 @@ func TestWhatServersForgetIsFoundOut(t *testing.T) {
 func TestADeletionThatServersForgetIsFoundOut(t *testing.T) {
 	t.Parallel()
 	srv := zktest.Start(t, zktest.WithServers(2))
-	var looks, writes [2]atomic.Int64 // by server
+	var lists, writes [2]atomic.Int64 // by server
 	srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 		switch {
 		case r.Op == zktest.OpGetChildren2 && r.Path == "/line":
-			looks[r.Front].Add(1)
+			lists[r.Front].Add(1)
 		case r.Op == zktest.OpSetData:
 			writes[r.Front].Add(1)
 		}
@@ -70,7 +70,7 @@ func TestADeletionThatServersForgetIsFoundOut(t *testing.T) {
 		require.NoError(t, srv.Create(name, nil))
 	}
 	await := func() { // each server has answered a write, and then a listing
-		for _, counts := range []*[2]atomic.Int64{&writes, &looks} {
+		for _, counts := range []*[2]atomic.Int64{&writes, &lists} {
 			first, second := counts[0].Load(), counts[1].Load()
 			require.Eventually(t, func() bool {
 				return counts[0].Load() >= first+3 && counts[1].Load() >= second+3

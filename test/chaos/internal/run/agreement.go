@@ -112,6 +112,6 @@ func (w *world) agree(ctx context.Context, out io.Writer, within time.Duration) 
 		}
 		return nil
 	}
-	w.notes.Write(history.Event{Kind: history.Diverged, Value: text})
+	w.recorder.Write(history.Event{Kind: history.Diverged, Value: text})
 	return fmt.Errorf("%w: %s", why, text)
 }

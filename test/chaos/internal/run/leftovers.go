@@ -25,7 +25,7 @@ func (w *world) leftovers(ctx context.Context, s Settings) {
 			break
 		}
 		if err != nil {
-			w.notes.Write(history.Event{Kind: history.Failed, Work: "leftovers", Thing: "tree", Value: err.Error()})
+			w.recorder.Write(history.Event{Kind: history.Failed, Work: "leftovers", Thing: "tree", Value: err.Error()})
 			return
 		}
 		if extra = slices.DeleteFunc(left, work.Stays); len(extra) == 0 {
@@ -37,7 +37,7 @@ func (w *world) leftovers(ctx context.Context, s Settings) {
 	}
 	for _, path := range extra[:min(len(extra), 10)] {
 		stat, _, err := w.watcher.Exists(ctx, path)
-		w.notes.Write(history.Event{
+		w.recorder.Write(history.Event{
 			Kind: history.Failed, Work: "leftovers", Thing: path,
 			Value: fmt.Sprintf("one of %d znodes that were left: %+v, %v", len(extra), stat, err),
 		})

@@ -52,19 +52,21 @@ func Run(ctx context.Context, s Settings) (rep Report, err error) {
 	if err != nil {
 		return rep, err
 	}
-	r := check.Run{Settings: check.Settings{
-		Timeout: s.Timeout, Permits: work.Permits(), Capacity: map[string]int{"queue-capacity/items": work.Capacity}, Delay: map[string]time.Duration{"delay/line": work.Delay}, Lots: work.Lots(), Works: s.Works, Workers: s.Workers, Settle: 3 * s.Timeout,
-	}, Events: check.Checked(events)}
+	r := check.Run{Events: check.Checked(events), Settings: check.Settings{
+		Timeout: s.Timeout, Works: s.Works, Workers: s.Workers, Settle: 3 * s.Timeout,
+		Permits: work.Permits(), Capacity: map[string]int{"queue-capacity/items": work.Capacity},
+		Delay: map[string]time.Duration{"delay/line": work.Delay}, Lots: work.Lots(),
+	}}
 	rep = Report{Settings: s, Faults: counts.faults, Skipped: counts.skipped, Deaths: counts.deaths, Diverged: counts.diverged}
 	rep.fill(r)
 	return rep, nil
 }
 
+// performed is what a run has done, besides the histories: see Report.
 type performed struct {
-	faults  map[faults.Kind]int
-	skipped int
-	deaths  []string
-
+	faults   map[faults.Kind]int
+	skipped  int
+	deaths   []string
 	diverged string
 }
 
@@ -94,7 +96,7 @@ func (s Settings) perform(ctx context.Context, folder string) (done performed, e
 	}
 	w.pause(ctx, s.Timeout) // all workers have begun
 	for _, storm := range storms {
-		w.notes.Write(history.Event{Kind: history.StormBegan})
+		w.recorder.Write(history.Event{Kind: history.StormBegan})
 		c.Storm(ctx, storm)
 		if err := w.Await(ctx); err != nil {
 			return done, fmt.Errorf("the servers do not come back: %w", err)
@@ -103,13 +105,13 @@ func (s Settings) perform(ctx context.Context, folder string) (done performed, e
 		if err != nil {
 			return done, err
 		}
-		w.notes.Write(history.Event{Kind: history.CalmBegan})
+		w.recorder.Write(history.Event{Kind: history.CalmBegan})
 		w.pause(ctx, s.Calm)
 		w.standstill(ctx, s, folder, ends)
 		for _, t := range w.memory.Twice() {
-			w.notes.Write(t)
+			w.recorder.Write(t)
 		}
-		w.notes.Write(history.Event{Kind: history.CalmEnded})
+		w.recorder.Write(history.Event{Kind: history.CalmEnded})
 		if err := w.agree(ctx, s.Out, 5*s.Timeout); err != nil {
 			fmt.Fprintln(s.Out, err)
 			done.diverged = err.Error()
@@ -137,11 +139,11 @@ func (w *world) finish(ctx context.Context, s Settings) {
 	}
 	for i, worker := range w.workers {
 		if !worker.await(6 * s.Timeout) {
-			w.notes.Write(history.Event{Kind: history.Failed, Work: "worker", Thing: "end", Party: fmt.Sprint(i), Value: "it does not end"})
+			w.recorder.Write(history.Event{Kind: history.Failed, Work: "worker", Thing: "end", Party: fmt.Sprint(i), Value: "it does not end"})
 		}
 	}
 	collecting, cancel := context.WithTimeout(ctx, 10*s.Timeout)
-	work.Collect(collecting, w.watcher, w.notes, work.Config{Name: "main", Timeout: s.Timeout, Works: s.Works})
+	work.Collect(collecting, w.watcher, w.recorder, work.Config{Name: "main", Timeout: s.Timeout, Works: s.Works})
 	cancel()
 	w.pause(ctx, 2*time.Second) // the servers delete empty containers
 	w.leftovers(ctx, s)

@@ -43,7 +43,7 @@ func (w *world) standstill(ctx context.Context, s Settings, folder string, ends 
 		}
 		for _, path := range paths[:min(len(paths), most)] {
 			if data, stat, err := w.watcher.Get(ctx, path); err == nil {
-				w.notes.Write(history.Event{Kind: history.Stands, Work: name, Thing: path, Value: describe(data, stat)})
+				w.recorder.Write(history.Event{Kind: history.Standstill, Work: name, Thing: path, Value: describe(data, stat)})
 			}
 		}
 	}

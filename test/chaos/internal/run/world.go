@@ -20,10 +20,10 @@ import (
 // world has the targets of faults, and implements faults.World.
 type world struct {
 	*ensemble.Ensemble
-	links   [][]*ensemble.Proxy // by worker and server
-	workers []*worker
-	notes   *history.Writer  // of this process
-	watcher *session.Session // through no proxy
+	links    [][]*ensemble.Proxy // by worker and server
+	workers  []*worker
+	recorder *history.Writer  // the history of this process
+	watcher  *session.Session // through no proxy
 	witnesses
 	memory  *memory.Memory
 	parents []string // of contenders that an outsider strikes
@@ -53,7 +53,7 @@ func (w *world) Strike(ctx context.Context) error {
 		return err
 	}
 	if len(names) == 0 {
-		return errors.New("nobody stands in " + parent)
+		return errors.New("no contender at " + parent)
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(a[max(len(a)-10, 0):], b[max(len(b)-10, 0):]) })
 	name := names[0] // the holder, mostly
@@ -78,7 +78,7 @@ func (w *world) strike(ctx context.Context, parent, path string) error {
 	if err := w.watcher.Delete(ctx, path, -1); err != nil && !errors.Is(err, session.ErrUnknownOutcome) {
 		return err
 	}
-	w.notes.Write(history.Event{Kind: history.Struck, From: from, Thing: parent, Token: token})
+	w.recorder.Write(history.Event{Kind: history.Struck, From: from, Thing: parent, Token: token})
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (w *world) addresses(i int) []string {
 
 // open starts servers and links.
 func (w *world) open(s Settings, folder string) (err error) {
-	if w.notes, err = history.Create(filepath.Join(folder, "main"+history.Suffix)); err != nil {
+	if w.recorder, err = history.Create(filepath.Join(folder, "main"+history.Suffix)); err != nil {
 		return err
 	}
 	w.Ensemble, err = ensemble.New(s.Servers, ensemble.WithTick(s.Tick), ensemble.WithJVM(
@@ -166,7 +166,7 @@ func (w *world) close() {
 	if w.Ensemble != nil {
 		w.Ensemble.Close()
 	}
-	if w.notes != nil {
-		_ = w.notes.Close() // the checks find missing events
+	if w.recorder != nil {
+		_ = w.recorder.Close() // the checks find missing events
 	}
 }

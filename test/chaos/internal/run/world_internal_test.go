@@ -1,4 +1,4 @@
-// Deeds of an outsider, on a server in memory.
+// What an outsider does, on a server in memory.
 
 package run
 
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A downgraded writer keeps its token, and has another znode. A deletion by an outsider is recorded
 // with the token: acts of the holder before it can know of that do not count.
-func TestAStrikeIsNotedByTheTokenOfThePossession(t *testing.T) {
+func TestAStrikeIsRecordedWithTheTokenOfThePossession(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)
 	s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()))
@@ -32,12 +32,12 @@ func TestAStrikeIsNotedByTheTokenOfThePossession(t *testing.T) {
 	require.NoError(t, err)
 
 	folder := t.TempDir()
-	notes, err := history.Create(filepath.Join(folder, "world"+history.Suffix))
+	recorder, err := history.Create(filepath.Join(folder, "world"+history.Suffix))
 	require.NoError(t, err)
-	w := &world{watcher: s, notes: notes}
+	w := &world{watcher: s, recorder: recorder}
 	require.NoError(t, w.strike(t.Context(), "/line", reader.Path()))
 	require.Error(t, w.strike(t.Context(), "/line", reader.Path()), "it is gone")
-	require.NoError(t, notes.Close())
+	require.NoError(t, recorder.Close())
 	events, err := history.Load(folder)
 	require.NoError(t, err)
 	require.Len(t, events, 1)

@@ -151,7 +151,7 @@ func (e *env) bind(ctx context.Context, names *naming.Names, name, value string)
 func (e *env) lookup(ctx context.Context, names *naming.Names, name string) {
 	from := history.Now()
 	if _, err := e.sess.Multi(ctx, session.CheckOp("/", -1)); err != nil {
-		return // it looks another time
+		return // it reads another time
 	}
 	b, err := names.Lookup(ctx, name)
 	switch {

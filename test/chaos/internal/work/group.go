@@ -14,8 +14,8 @@ import (
 func init() { loads["group"] = groupLoad }
 
 var (
-	errStands = errors.New("a member that has left is still there")
-	errTwice  = errors.New("two members of one id")
+	errStill = errors.New("a member that has left is still there")
+	errTwice = errors.New("two members of one id")
 )
 
 // groupLoad: each worker is a member, leaves and joins again, and observes the view.
@@ -75,7 +75,7 @@ func (e *env) member(ctx context.Context, g *group.Group, id string, n int) {
 	}
 	for _, other := range view.Members {
 		if other.ID == id {
-			e.failed("members", errStands)
+			e.failed("members", errStill)
 		}
 	}
 }

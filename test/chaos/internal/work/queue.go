@@ -26,27 +26,27 @@ type workQueue struct {
 	extend  bool                                                          // claims are extended now and then
 }
 
-func plain(*env) []queue.Option { return nil }
+func noOptions(*env) []queue.Option { return nil }
 
-func plainly(*env) (time.Duration, []queue.PutOption) { return 0, nil }
+func putAtOnce(*env) (time.Duration, []queue.PutOption) { return 0, nil }
 
 // queues are the workloads that are queues.
 var queues = map[string]workQueue{
-	"queue": {thing: "queue/plain", options: plain, put: plainly},
-	"queue-visibility": {thing: "queue-visibility/items", put: plainly, extend: true, options: func(e *env) []queue.Option {
+	"queue": {thing: "queue/plain", options: noOptions, put: putAtOnce},
+	"queue-visibility": {thing: "queue-visibility/items", put: putAtOnce, extend: true, options: func(e *env) []queue.Option {
 		return []queue.Option{queue.WithVisibility(e.Timeout / 2)}
 	}},
-	"queue-dead": {thing: "queue-dead/items", put: plainly, dead: "/queue-dead/letters", options: func(*env) []queue.Option {
+	"queue-dead": {thing: "queue-dead/items", put: putAtOnce, dead: "/queue-dead/letters", options: func(*env) []queue.Option {
 		return []queue.Option{queue.WithMaxAttempts(3), queue.WithDeadLetters("/queue-dead/letters")}
 	}},
-	"queue-delay": {thing: "queue-delay/items", options: plain, put: func(e *env) (time.Duration, []queue.PutOption) {
+	"queue-delay": {thing: "queue-delay/items", options: noOptions, put: func(e *env) (time.Duration, []queue.PutOption) {
 		d := e.span(2*time.Second).Truncate(time.Millisecond) + time.Millisecond
 		return d, []queue.PutOption{queue.WithDelay(d)}
 	}},
-	"queue-capacity": {thing: "queue-capacity/items", put: plainly, options: func(*env) []queue.Option {
+	"queue-capacity": {thing: "queue-capacity/items", put: putAtOnce, options: func(*env) []queue.Option {
 		return []queue.Option{queue.WithCapacity(Capacity)}
 	}},
-	"queue-once": {thing: "queue-once/items", mode: history.AtMostOnce, options: plain, put: plainly},
+	"queue-once": {thing: "queue-once/items", mode: history.AtMostOnce, options: noOptions, put: putAtOnce},
 }
 
 func init() {
@@ -233,11 +233,11 @@ func (e *env) deal(ctx context.Context, q workQueue, i *queue.Item) {
 		return
 	}
 	draining := e.busy.Err() != nil
-	d := e.span(50 * time.Millisecond)
+	d := e.span(50 * time.Millisecond) // how long the item is worked on: a moment, or rarely about as long as a session
 	if !draining && e.rand.IntN(30) == 0 {
 		d = e.span(e.Timeout * 3 / 2)
 	}
-	edge := false // the item is settled at about the instant at which its visibility ends
+	edge := false // the item is settled at about the instant at which its visibility, half a timeout, ends
 	switch {
 	case q.extend && !draining && e.rand.IntN(12) == 0:
 		edge = true
@@ -247,8 +247,10 @@ func (e *env) deal(ctx context.Context, q workQueue, i *queue.Item) {
 		e.check(bounded, "extend", i.Extend(bounded, e.Timeout))
 		cancel()
 	}
-	if !e.possess(ctx, claim{thing: q.thing + "/" + id, party: fmt.Sprintf("%s#%d", e.Name, i.Attempt())}, i, d) && ctx.Err() == nil && !edge && e.rand.IntN(2) == 0 {
-		return
+	c := claim{thing: q.thing + "/" + id, party: fmt.Sprintf("%s#%d", e.Name, i.Attempt())}
+	lost := !e.possess(ctx, c, i, d)
+	if lost && ctx.Err() == nil && !edge && e.rand.IntN(2) == 0 {
+		return // the other half of lost items are settled all the same, which has to be refused
 	}
 	if !draining && e.rand.IntN(6) == 0 {
 		e.release(ctx, "nack", func(ctx context.Context) error { return i.Nack(ctx, queue.After(0)) })

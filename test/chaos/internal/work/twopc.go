@@ -53,7 +53,7 @@ func (e *env) coordinate(ctx context.Context, c *twopc.Coordinator) {
 		if n%20 == 0 || e.busy.Err() != nil {
 			e.recover(ctx, c, &wg)
 		}
-		if e.busy.Err() != nil {
+		if e.busy.Err() != nil { // nothing new is begun, but what others leave is taken over until the end
 			if !pause(ctx, e.Timeout/4) {
 				return
 			}
@@ -118,6 +118,7 @@ func (e *env) conclude(ctx context.Context, tx *twopc.Tx) {
 	}
 }
 
+// recover takes over transactions of coordinators that died.
 func (e *env) recover(ctx context.Context, c *twopc.Coordinator, wg *sync.WaitGroup) {
 	bounded, cancel := context.WithTimeout(ctx, 2*e.Timeout)
 	defer cancel()
@@ -144,14 +145,16 @@ func (e *env) vote(ctx context.Context, site *twopc.Site) {
 				return
 			}
 			f := e.fork()
-			wg.Go(func() { f.propose(ctx, p) }) // owner: vote; ends with the proposal or with ctx
+			wg.Go(func() { f.participate(ctx, p) }) // owner: vote; ends with the proposal or with ctx
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (e *env) propose(ctx context.Context, p *twopc.Proposal) {
+// participate votes on a proposal, unless an earlier process of this site has, and acknowledges its
+// outcome.
+func (e *env) participate(ctx context.Context, p *twopc.Proposal) {
 	party, came := siteName(e.Index), history.Now()
 	pause(ctx, e.span(50*time.Millisecond))
 	if p.Voted() == twopc.Undecided {

@@ -194,13 +194,13 @@ func (e *env) tell(system *actors.System) {
 		}
 	}
 	walk(system.Tree())
-	e.Write(history.Event{Kind: history.Stands, Thing: e.Name, Value: text.String()})
+	e.Write(history.Event{Kind: history.Standstill, Thing: e.Name, Value: text.String()})
 	if e.sess.Status().State == session.Connected {
 		return
 	}
 	var stacks bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err == nil {
-		e.Write(history.Event{Kind: history.Stands, Thing: e.Name + " goroutines", Value: stacks.String()})
+		e.Write(history.Event{Kind: history.Standstill, Thing: e.Name + " goroutines", Value: stacks.String()})
 	}
 }
 

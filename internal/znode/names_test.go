@@ -1,10 +1,9 @@
 package znode_test
 
 // Paths and names of znodes: which are valid, their forms, GUIDs that protect them, numbers at
-// their ends and their order.
+// their ends and their order. B20 and B22: see docs/testing.md.
 
 import (
-	"fmt"
 	"math"
 	"regexp"
 	"strings"
@@ -17,7 +16,7 @@ import (
 )
 
 // The verdicts are those of PathUtils.validatePath of ZooKeeper 3.8.0, asked one by one.
-func TestPathsAreValidAsZooKeeperJudges(t *testing.T) {
+func TestPathsAreValidByZooKeepersRules(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{
 		"/", "/a", "/a/b/c", "/...", "/a/...", "/a/..b", "/a/b..", "/a/.b", "/a/b.", "/a.", "/.a/..b", "/..a", "/ ", "/a b", "/a~",
@@ -104,7 +103,7 @@ func TestANameHasTheFormOfItsLibrary(t *testing.T) {
 		form   znode.Form
 		name   string
 		head   string
-		prefix string // as it is parsed again; "" if it is none in a line
+		prefix string // as ParseContender finds it; "" if the name is no contender's
 		named  bool
 	}{
 		{znode.Dashed, "lock-", "_c_f81d4fae-7dec-4d0b-a765-00a0c91e6bf6-lock-", "lock-", true},
@@ -263,19 +262,6 @@ func TestTheNumberIsReadFromTheEndOfAName(t *testing.T) {
 	}
 }
 
-func TestAHolderIsAskedByItsData(t *testing.T) {
-	t.Parallel()
-	for data, want := range map[string]bool{
-		"": false, "unloc": false, "unlock": true, "unlock\nmine": true, "unlocked": true, "Unlock": false, "mine\nunlock": false, "held unlock": false,
-	} {
-		require.Equal(t, want, znode.Revoked([]byte(data)), data)
-		require.True(t, znode.Revoked(znode.WithUnlock([]byte(data))), data)
-		require.Equal(t, znode.Unlock+"\n"+data, string(znode.WithUnlock([]byte(data))), data)
-	}
-	require.False(t, znode.Revoked(nil))
-	require.Equal(t, "unlock\n", string(znode.WithUnlock(nil)))
-}
-
 func TestWhichChildrenAreNumbered(t *testing.T) {
 	t.Parallel()
 	for child, want := range map[string]bool{
@@ -287,25 +273,4 @@ func TestWhichChildrenAreNumbered(t *testing.T) {
 	}
 	require.True(t, znode.Numbered("seat", "seat0000000001"))
 	require.True(t, znode.Numbered("", "0000000001"))
-}
-
-func TestContendersAreInOrderAndSayWhetherTheirNumbersAre(t *testing.T) {
-	t.Parallel()
-	l := znode.NewContenders([]string{"lock-0000000007", "strange", "read-0000000003", "lock-0000000005"})
-	require.False(t, l.Ambiguous)
-	require.Len(t, l.Contenders, 3)
-	require.Equal(t, "read-0000000003", l.Contenders[0].Name)
-	require.Equal(t, "lock-0000000007", l.Contenders[2].Name)
-	require.True(t, znode.NewContenders([]string{"lock-0000000007", "read-0000000007"}).Ambiguous, "the same number")
-	require.True(t, znode.NewContenders([]string{"lock-2147483647"}).Ambiguous, "the last one, at which numbers stick")
-	require.True(t, znode.NewContenders([]string{"lock--2147483648"}).Ambiguous, "they have wrapped around")
-}
-
-// However long a listing is, it costs two pieces of memory.
-func TestContendersAreMadeWithoutGarbage(t *testing.T) {
-	names := make([]string, 1000)
-	for i := range names {
-		names[i] = znode.Protect(znode.NewGUID(), fmt.Sprintf("lock-%010d", i))
-	}
-	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { znode.NewContenders(names) }), 2.0)
 }

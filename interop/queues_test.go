@@ -1,7 +1,7 @@
 package interop_test
 
 // Queues with contenders of Troupe and of other libraries: locks and elections. One table of kinds,
-// and the tests of each.
+// and the tests of each. Helpers: guard_test.go, contenders_test.go.
 
 import (
 	"errors"
@@ -27,6 +27,7 @@ type kind struct {
 	patient  bool // theirs cannot give up waiting
 }
 
+// one is a contender of ours, or of theirs.
 func (k kind) one(t *testing.T, us bool, address, path string) contender {
 	t.Helper()
 	if us {
@@ -35,6 +36,7 @@ func (k kind) one(t *testing.T, us bool, address, path string) contender {
 	return k.them(t, address, path)
 }
 
+// lockKind is a lock of theirs, with ours in a layout.
 func lockKind(layout lock.Layout, them func(t *testing.T, address, path string) contender) kind {
 	return kind{them: them, us: func(t *testing.T, address, path string, opts ...session.Option) *ours {
 		t.Helper()
@@ -48,17 +50,17 @@ const theirID = "them"
 type candidacy struct {
 	theirs maker
 	layout election.Layout // of ours in the same queue
-	who    string          // the driver's verb that asks who leads: the first name of the answer
+	who    string          // the driver's verb that asks who leads; the answer is names, of which the first leads
 }
 
 var candidacies = map[string]candidacy{
-	"curator's latch": {maker{driver: javaDriver, client: "curator", recipe: "latch", more: []string{theirID}}, election.Curator, "leader"},
-	"kazoo's":         {maker{driver: kazooDriver, client: "kazoo", recipe: "election", more: []string{theirID}}, election.Kazoo, "contenders"},
-	"support":         {maker{driver: javaDriver, client: "zookeeper", recipe: "support", more: []string{theirID}}, election.LeaderElectionSupport, "leader"},
+	"curator's latch": {maker{driver: javaDriver, client: "curator", recipe: "latch", id: theirID}, election.Curator, "leader"},
+	"kazoo's":         {maker{driver: kazooDriver, client: "kazoo", recipe: "election", id: theirID}, election.Kazoo, "contenders"},
+	"support":         {maker{driver: javaDriver, client: "zookeeper", recipe: "support", id: theirID}, election.LeaderElectionSupport, "leader"},
 }
 
 // kinds are the locks and elections of other libraries that share a queue with Troupe's: in
-// Troupe's own layout, and in theirs.
+// Troupe's own layout, and, "in its own", in theirs.
 var kinds = func() map[string]kind {
 	goZooKeeper := lockKind(lock.Troupe, newGozk)
 	goZooKeeperInItsOwn := lockKind(lock.GoZooKeeper, newGozk)
@@ -135,7 +137,7 @@ func TestNobodyHoldsBesideAnotherWhileTheLeaderDies(t *testing.T) {
 }
 
 // Contenders of all libraries are served in the order of arrival.
-func TestLinesGoByArrival(t *testing.T) {
+func TestContendersHoldInTheOrderOfArrival(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	onEach(t, kinds, func(t *testing.T, s *session.Session, address, path string, k kind) {
@@ -176,11 +178,12 @@ func TestAWaiterThatGivesUpLeavesTheOthersWhereTheyWere(t *testing.T) {
 			orders = []string{"us us them", "them us them"}
 		}
 		for _, order := range orders {
-			line, path := []contender{}, path+"_"+strings.ReplaceAll(order, " ", "_")
+			var all []contender
+			path := path + "_" + strings.ReplaceAll(order, " ", "_")
 			for who := range strings.FieldsSeq(order) {
-				line = append(line, k.one(t, who == "us", address, path))
+				all = append(all, k.one(t, who == "us", address, path))
 			}
-			holder, middle, last := line[0], line[1], line[2]
+			holder, middle, last := all[0], all[1], all[2]
 			holds(t, holder)
 			gaveUp := bubble.Begin(func() error { // ends with the acquisition, which is bounded
 				held, err := middle.acquire(2 * time.Second)
@@ -250,7 +253,7 @@ func TestALossIsKnownBeforeTheyHold(t *testing.T) {
 }
 
 // Contenders lists those of all libraries, in order, with their sessions.
-func TestTheWholeLineIsSeen(t *testing.T) {
+func TestAllContendersAreSeen(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	onEach(t, kinds, func(t *testing.T, s *session.Session, address, path string, k kind) {
@@ -259,10 +262,10 @@ func TestTheWholeLineIsSeen(t *testing.T) {
 		}
 		first := k.us(t, address, path)
 		holds(t, first)
-		line := []contender{first, k.them(t, address, path), k.us(t, address, path), k.them(t, address, path)}
+		all := []contender{first, k.them(t, address, path), k.us(t, address, path), k.them(t, address, path)}
 		var waiting []<-chan error
-		want := []int64{line[0].id()}
-		for i, c := range line[1:] {
+		want := []int64{first.id()}
+		for i, c := range all[1:] {
 			waiting = append(waiting, begin(c))
 			awaitContenders(t, s, path, i+2)
 			want = append(want, c.id())
@@ -274,7 +277,7 @@ func TestTheWholeLineIsSeen(t *testing.T) {
 			require.Equal(t, i == 0, c.Holding)
 		}
 		require.Equal(t, want, got)
-		for i, c := range line {
+		for i, c := range all {
 			require.NoError(t, c.release())
 			if i < len(waiting) {
 				require.NoError(t, <-waiting[i])
@@ -312,7 +315,7 @@ func TestWhoLeadsIsKnownToBoth(t *testing.T) {
 
 // A library that does not understand Troupe's names sees no contender, and there are two holders:
 // the table in the documentation says so, and the guard notices.
-func TestWhatCannotStandTogetherIsNoticed(t *testing.T) {
+func TestWhatCannotShareAQueueIsNoticed(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	type pair struct {
