@@ -70,21 +70,20 @@ func (t *client) MultiRead(number uint64, queries []seam.Query, done func(found 
 	}, func(err error) { done(nil, err) })
 }
 
-// await tells whether a znode exists, and watches for its creation, or for its change or end if it
-// exists.
-func (t *client) await(number uint64, path string, done func(exists bool, err error)) {
+// Await tells whether a znode exists, without its data, and watches for its creation, or for its
+// change or end if it exists. It needs no permission.
+func (t *client) Await(number uint64, path string, done func(seam.Seen)) {
 	s := t.session
+	refuse := func(err error) { done(seam.Seen{Epoch: number, Path: path, Err: err}) }
 	read := func(c *zkconn.Conn, watch bool) (func(), error) {
-		_, exists, err := c.Exists(s.space.path(path), watch)
+		stat, exists, err := c.Exists(s.space.path(path), watch)
+		seen := seam.Seen{Epoch: number, Path: path, Exists: exists, Stat: stat, Err: err}
 		if err == nil && !exists {
-			return func() { done(false, nil) }, ErrNoNode
+			err = ErrNoNode
 		}
-		return func() { done(exists, err) }, err
+		return func() { done(seen) }, err
 	}
-	t.readZnode(number, &watchRead{
-		client: t, key: watches.Key{Path: s.space.path(path), Kind: watches.Data}, birth: true, read: read,
-		refuse: func(err error) { done(false, err) },
-	}, true)
+	t.readZnode(number, &watchRead{client: t, key: watches.Key{Path: s.space.path(path), Kind: watches.Data}, birth: true, read: read, refuse: refuse}, true)
 }
 
 // readZnode sends a read: through the table of watches if it has a watch, directly if not.

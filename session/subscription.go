@@ -157,7 +157,7 @@ func (w *sharedWatchActor[T]) onRead(m wasRead[T]) {
 		w.publish(m.state)
 	default:
 		epoch, ref := w.epoch, w.self.Ref()
-		w.client.await(epoch, w.watch.path, func(exists bool, err error) { ref.Tell(awaited[T]{w, epoch, exists, err}) })
+		w.client.Await(epoch, w.watch.path, func(a seam.Seen) { ref.Tell(awaited[T]{w, epoch, a.Exists, a.Err}) })
 	}
 }
 

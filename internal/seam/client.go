@@ -10,6 +10,7 @@ import (
 // requests is bound to an epoch, by number. Package session describes the requests. It has more of
 // them, with types above this package, which package recipe knows.
 type Client interface {
+	Await(number uint64, path string, done func(Seen))
 	Ensure(number uint64, path string, container bool, data []byte, done func(error))
 	Follow(number uint64, path string) (held, ok bool)
 	Join(number uint64, j Join, done func(Joined))
@@ -77,7 +78,7 @@ type Listed struct {
 	Err        error
 }
 
-// Seen answers Read.
+// Seen answers Read, and Await without Data.
 type Seen struct {
 	Epoch  uint64
 	Path   string

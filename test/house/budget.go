@@ -10,7 +10,8 @@ type part struct {
 
 // parts are all folders with product code.
 var parts = []part{
-	{"session", []string{"session"}, 11938},
+	{"session", []string{"session"}, 11937},
+	{"gozk", []string{"gozk"}, 334},
 	{"recipe, machine", []string{"recipe", "machine"}, 5594},
 	{"recipes/internal", []string{"recipes/internal"}, 3379},
 	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5056},
@@ -19,7 +20,7 @@ var parts = []part{
 	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2411},
 	{"internal/zkserver", []string{"internal/zkserver"}, 5995},
 	{"zktest", []string{"zktest"}, 2501},
-	{"internal", []string{"internal", "."}, 3000},
+	{"internal", []string{"internal", "."}, 3001},
 	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "cmd"}, 6221},
 }
 
@@ -47,7 +48,7 @@ var larger = map[string]int{
 const faceTypes, faceNames = 16, 163
 
 // layers are the folders of the root, from the ground up. A folder imports those before it.
-var layers = []string{"internal", "machine", "actors", "session", "recipe", "recipes", "zktest", "fxmodule", "cmd"}
+var layers = []string{"internal", "machine", "actors", "session", "gozk", "recipe", "recipes", "zktest", "fxmodule", "cmd"}
 
 // upwards are today's imports against that order.
 var upwards = map[string]int{}
