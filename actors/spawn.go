@@ -41,7 +41,7 @@ type Self[M any] interface {
 }
 
 // Spawn starts an actor. ErrStopped if the scope is stopped, or belongs to an actor that has just
-// panicked.
+// panicked. A spec without New is refused.
 func Spawn[M any](in Scope, spec Spec[M]) (Ref[M], error) {
 	if spec.New == nil {
 		return Ref[M]{}, errors.New("actors: Spec.New is nil")

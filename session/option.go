@@ -175,7 +175,7 @@ func WithStrict() Option {
 }
 
 // WithRetry sets how often reads are repeated: see [RetryPolicy]. By default it is RetryTimes(12),
-// which gives up after about twenty seconds of pauses.
+// which gives up after ten to twenty seconds of pauses.
 func WithRetry(p RetryPolicy) Option {
 	return func(c *config) error {
 		c.retry = p
@@ -328,7 +328,7 @@ func RetryGrowing(n int, step time.Duration) RetryPolicy {
 	return RetryPolicy{times: max(n, 0), growing: true, step: max(step, 0)}
 }
 
-// defaultRetries is bounded: with its pauses, about twenty seconds beside the waits for a
+// defaultRetries is bounded: with its pauses, ten to twenty seconds beside the waits for a
 // connection.
 const defaultRetries = 12
 

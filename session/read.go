@@ -122,9 +122,9 @@ func (t *client) readZnode(number uint64, r *watchRead, watch bool) {
 }
 
 // Unwatch says that the client depends no more on what a read of this znode with a watch has armed,
-// or is about to: no [machine.Fired] of its data comes of reads before this. If no other client of
-// the session depends on that watch, ZooKeeper is told to forget it. A watch of its children is not
-// touched.
+// or is about to: no [machine.Fired] of its data comes of reads before this, but for one that is
+// held back already. If no other client of the session depends on that watch, ZooKeeper is told to
+// forget it. A watch of its children is not touched.
 func (t *client) Unwatch(number uint64, path string) {
 	g := t.session.state.lock()
 	e := g.current(number)

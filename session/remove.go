@@ -9,7 +9,8 @@ import (
 )
 
 // Remove deletes a znode for certain: it is repeated until ZooKeeper has confirmed that it is gone,
-// or that its session is, and every ephemeral znode with it. done gets nil in both cases, and
+// or that its session is, and every ephemeral znode with it. Nothing is deleted if the znode at the
+// path is another client's of this session, of the form Alone. done gets nil in all these cases, and
 // [ErrClosed] if the session is closed before: then the znode may stand.
 func (t *client) Remove(number uint64, path string, done func(error)) {
 	s := t.session
@@ -85,22 +86,23 @@ func (z *znodes) erase(e *epoch, path string, n *ephemeral) error {
 	alone := n != nil && n.form == znode.Alone
 	doubt := alone && n.suspect // the znode at the path may be another's: it is read before it is deleted
 	g.unlock()
+	sent := false // a deletion
 	for try := 1; ; try++ {
 		var seen proof
 		err := z.sender.insist(e, func(conn *zkconn.Conn) error {
 			if doubt {
-				if mine, err := z.stillThere(conn, &seen, n); err != nil || !mine {
+				mine, err := z.stillThere(conn, &seen, n)
+				if err != nil || !mine { // if it is another's, this one is gone
 					return err
 				}
 			}
-			seen = proof{}
-			err := conn.Delete(z.space.path(path), -1)
-			doubt = alone // the deletion may have been carried out, and its answer lost
-			return err
+			seen, sent = proof{}, true // of what is read after the deletion, another proof is needed
+			doubt = alone              // the deletion may be carried out, and its answer lost
+			return conn.Delete(z.space.path(path), -1)
 		})
 		switch {
 		case err == nil, errors.Is(err, ErrNoNode):
-			z.removed(n, path, err == nil)
+			z.removed(n, path, err == nil && sent)
 			return nil
 		case errors.Is(err, ErrExpired), errors.Is(err, ErrClosed):
 			return err
@@ -112,7 +114,7 @@ func (z *znodes) erase(e *epoch, path string, n *ephemeral) error {
 	}
 }
 
-// removed records that a contender is gone for certain. deleted: this deletion was carried out.
+// removed records that a contender is gone for certain. deleted: by this client.
 func (z *znodes) removed(n *ephemeral, path string, deleted bool) {
 	g := z.sender.state.lock()
 	defer g.unlock()

@@ -1,11 +1,11 @@
-// Package notify holds the channels that Troupe hands out: the only place where one is made, sent
-// on or closed.
+// Package notify holds the kinds of channels that Troupe hands out. docs/channels.md counts four of
+// them: End is a Latch, Topic a Latest, and Finite a Stream to that page.
 //
 //   - [Latch]: closed once. [End]: a latch with a reason, the reason first.
 //   - [Handoff]: a value that belongs to its one receiver, or is withdrawn. It never closes.
 //   - [Latest] and [Topic]: the present state, the new replacing the old; for one reader and for
 //     many. They close at their end.
-//   - [Finite]: a stream of a known number of values. Values that were sent before its end can be
+//   - [Finite]: a stream of a known number of values, or fewer. Values that were sent before its end can be
 //     received after it.
 //   - [Stream]: every value once, in order, to the receiver that comes first. It closes at its end
 //     and hands back the values that are left.

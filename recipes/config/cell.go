@@ -112,7 +112,6 @@ func (c *Cell[T]) follow(t *observe.Turn) {
 }
 
 func (c *Cell[T]) onEnded(givenUp error) {
-	c.topic.Close()
 	cause := c.session.Err()
 	switch {
 	case givenUp != nil:
@@ -121,6 +120,7 @@ func (c *Cell[T]) onEnded(givenUp error) {
 		cause = session.ErrClosed
 	}
 	c.end.Set(recipe.Failed(c.session, "config", c.path, cause))
+	c.topic.Close() // when an observer's channel is closed, Err says why
 	c.ended.Close()
 }
 
@@ -147,7 +147,6 @@ func (c *Cell[T]) Await(ctx context.Context) (Snapshot[T], error) {
 	}
 	err := context.Cause(ctx)
 	if err == nil {
-		<-c.Done() // the topic has closed: it is ending
 		err = c.Err()
 	}
 	return Snapshot[T]{}, recipe.Failed(c.session, "await", c.path, err)

@@ -3,6 +3,7 @@ package config_test
 // The code of docs/recipes/config.md, as the page prints it.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,11 +35,14 @@ func follows(ctx context.Context, sess *session.Session, apply func(Limits) erro
 		return err
 	}
 	for now := range limits.Observe(ctx) { // the current state, then each newer one
+		if !now.Good() {
+			continue // there is no value, or its data are bad
+		}
 		if err := apply(now.Value); err != nil {
 			return err
 		}
 	}
-	return context.Cause(ctx)
+	return cmp.Or(context.Cause(ctx), limits.Err()) // ctx, or the session, has ended
 }
 
 // dial connects to a server that runs inside the example.
@@ -61,9 +65,6 @@ func Example() {
 	defer done()
 
 	err := follows(ctx, sess, func(l Limits) error {
-		if l.Rate == 0 { // the state before
-			return nil
-		}
 		fmt.Println("rate:", l.Rate)
 		return errEnough
 	})

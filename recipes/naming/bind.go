@@ -22,8 +22,8 @@ func WithoutReplacing() BindOption {
 // Bind binds a name to a value, which must not be empty, replacing any earlier binding. Errors:
 // invalid arguments; [ErrDuplicate]; session.ErrTooLarge; those of ZooKeeper; ctx's cause, together
 // with session.ErrUnknownOutcome if the change may have been carried out. session.ErrUnknownOutcome
-// alone means that the reply was lost, the session has expired too, and the name has been changed
-// since, so that the outcome can't be known.
+// alone means that the reply was lost, the session has expired too, and the name had no znode
+// before or has been changed since, so that the outcome can't be known.
 func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...BindOption) error {
 	ctx, leave := n.life.Within(ctx)
 	defer leave()
@@ -90,10 +90,11 @@ func (n *Names) write(ctx context.Context, seen Binding, path string, value []by
 // A znode that is deleted and created again has the versions of the former one, so a version alone
 // would not tell a binding that was made meanwhile from the parent that was read. Since a bound
 // znode's version is odd and a parent's is even, a change that names the version of one can't be
-// carried out on the other. That one binding, or one parent, is taken for another like it does no
-// harm: what the change does to both is the same.
+// carried out on the other. The version may belong to another binding than the one that was read,
+// or to another parent: then the change does to that one what it would have done to the first.
 func set(path string, data []byte, version int32) []session.Op {
-	if bound := len(data) > 0; (version+1)&1 == 1 != bound {
+	bound, odd := len(data) > 0, (version+1)&1 == 1
+	if odd != bound { // one write more, and the parity is right
 		return []session.Op{session.SetOp(path, nil, version), session.SetOp(path, data, version+1)}
 	}
 	return []session.Op{session.SetOp(path, data, version)}

@@ -14,7 +14,8 @@ const (
 	Unsupported                // the server can't remove watches
 )
 
-// Forget ends what a client depends on by one watch: its reads before this cause no event any more.
+// Forget ends what a client depends on by one watch: its reads before this cause no event any more,
+// but one that is held back already is still told.
 func (t *Table) Forget(c Client, key Key) {
 	n := t.entries[key]
 	if n == nil {

@@ -20,7 +20,7 @@
 //	site         inbox.take       lists its inbox; proposal.advance offers the transaction
 //	site         proposal.vote    writes the application's vote; a vote to abort is the decision, too
 //	coordinator  tx.decideIfDue   decides when all votes are there, one is missing in time, or a site has died
-//	both         onDecided        tells the application; when that has acknowledged, deleteOwn
+//	both         onDecided        tells the application (at a site, proposal.advance does); when that has acknowledged, deleteOwn
 //
 // # Which file for which task
 //
