@@ -10,8 +10,8 @@ import (
 
 // Remove deletes a znode for certain: it is repeated until ZooKeeper has confirmed that it is gone,
 // or that its session is, and every ephemeral znode with it. Nothing is deleted if the znode at the
-// path is another client's of this session, of the form Alone. done gets nil in all these cases, and
-// [ErrClosed] if the session is closed before: then the znode may stand.
+// path is another client's of this session, of the form Alone. done gets nil in all these cases,
+// and [ErrClosed] if the session is closed before: then the znode may stand.
 func (t *client) Remove(number uint64, path string, done func(error)) {
 	s := t.session
 	t.tellReleased(path)
