@@ -69,9 +69,8 @@ type Ensure struct {
 }
 
 // Remove deletes a childless znode: it is repeated until ZooKeeper has confirmed that it is gone.
-// If names come again there, as those of a lock of a single znode, an ephemeral znode of another
-// instance on the same session is not deleted, and [Removed] is answered all the same. A machine
-// that recognises the answer by its path may leave Ask out.
+// [Removed] is the answer too where another instance of the session has a znode of that name now,
+// which stays. A machine that recognises the answer by its path may leave Ask out.
 type Remove struct {
 	Epoch uint64
 	Ask   uint64
