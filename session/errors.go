@@ -73,11 +73,8 @@ var (
 	// ErrUntrusted: nothing has been heard from ZooKeeper's leader for so long that the session may
 	// have ended there.
 	ErrUntrusted = errors.New("no proof from ZooKeeper in time that the session is alive")
-	// ErrDeleted: another client deleted the znode.
+	// ErrDeleted: another client deleted the znode, as one does that breaks a lock.
 	ErrDeleted = errors.New("the znode was deleted")
-	// ErrRevoked: it was taken away. None of Troupe's own recipes ends a possession so: one that is
-	// broken ends with [ErrDeleted].
-	ErrRevoked = errors.New("revoked")
 	// ErrRestarted: the part of this process that kept it failed and was restarted.
 	ErrRestarted = errors.New("restarted after an internal failure")
 	// ErrReleased: it was given up by its holder.

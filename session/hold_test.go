@@ -44,8 +44,8 @@ func TestAHoldEndsOnceWithItsCause(t *testing.T) {
 
 		h, err = t.Hold(1, j.Path, 42, func(error) {})
 		require.NoError(w, err)
-		require.True(w, t.End(h, session.ErrRevoked))
-		isAll(w, h.Err(), session.ErrLost, session.ErrRevoked)
+		require.True(w, t.End(h, session.ErrRestarted))
+		isAll(w, h.Err(), session.ErrLost, session.ErrRestarted)
 	})
 }
 
@@ -100,9 +100,9 @@ func TestContextsKnowTheirHolds(t *testing.T) {
 		within, cancel := session.Within(d.Context(), all)
 		defer cancel()
 		require.Equal(w, []*session.Hold{b, c, d}, slices.Collect(session.HoldsFrom(within)))
-		end(session.ErrRevoked)
+		end(session.ErrRestarted)
 		<-within.Done()
-		require.ErrorIs(w, context.Cause(within), session.ErrRevoked)
+		require.ErrorIs(w, context.Cause(within), session.ErrRestarted)
 	})
 }
 
@@ -117,15 +117,15 @@ func TestAWholeEndsWithItsFirstPart(t *testing.T) {
 		require.Equal(w, a.Token(), h.Token())
 		require.Same(w, a.Session(), h.Session())
 		seen := bubble.Begin(func() error { <-h.Done(); return h.Err() })
-		require.True(w, t.End(b, session.ErrRevoked))
+		require.True(w, t.End(b, session.ErrRestarted))
 		require.False(w, h.Valid())
-		require.ErrorIs(w, <-seen, session.ErrRevoked)
+		require.ErrorIs(w, <-seen, session.ErrRestarted)
 		require.Equal(w, b.Err(), h.Err())
 		require.Equal(w, []error{h.Err()}, *causes)
 		require.True(w, a.Valid(), "the other part goes on")
 		require.True(w, t.End(a, session.ErrReleased))
 		require.False(w, end(session.ErrReleased), "once")
-		require.ErrorIs(w, h.Err(), session.ErrRevoked)
+		require.ErrorIs(w, h.Err(), session.ErrRestarted)
 		require.Len(w, *causes, 1)
 	})
 }

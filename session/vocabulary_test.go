@@ -46,7 +46,7 @@ var ourErrors = map[string]struct{ ours, zks error }{
 	"ErrTooLarge": {session.ErrTooLarge, nil}, "ErrHungUp": {session.ErrHungUp, nil}, "ErrLocalSession": {session.ErrLocalSession, nil},
 	"ErrAuthRequired": {session.ErrAuthRequired, nil}, "ErrClosed": {session.ErrClosed, nil}, "ErrDataLoss": {session.ErrDataLoss, nil},
 	"ErrSuspended": {session.ErrSuspended, nil}, "ErrUntrusted": {session.ErrUntrusted, nil}, "ErrDeleted": {session.ErrDeleted, nil},
-	"ErrRevoked": {session.ErrRevoked, nil}, "ErrRestarted": {session.ErrRestarted, nil}, "ErrReleased": {session.ErrReleased, nil},
+	"ErrRestarted": {session.ErrRestarted, nil}, "ErrReleased": {session.ErrReleased, nil},
 	"ErrLost": {session.ErrLost, nil}, "ErrUnknownOutcome": {session.ErrUnknownOutcome, nil},
 }
 
