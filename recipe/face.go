@@ -46,18 +46,9 @@ func CheckPath(s *session.Session, argument, path string) error {
 	return nil
 }
 
-// Apply applies a constructor's options. The error is that of the first one that fails.
-func Apply[O any, F ~func(*O) error](o *O, opts []F) error {
-	for i, opt := range opts {
-		if opt == nil {
-			return fmt.Errorf("opts[%d]: nil", i)
-		}
-		if err := opt(o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// Apply applies the options of a constructor or a call. The error is that of the first one that
+// fails; of a nil one it names the index.
+func Apply[O any, F ~func(*O) error](o *O, opts []F) error { return seam.Apply(o, opts) }
 
 // SetACL implements the options WithACL: it checks the ACL and stores a copy.
 func SetACL(to *[]session.ACL, acl []session.ACL) error {
@@ -122,7 +113,7 @@ func Logger(s *session.Session) *slog.Logger {
 }
 
 // Identity is how contenders of a session identify themselves: see session.WithIdentity.
-func Identity(s *session.Session) session.Identity { return seam.Identity(s) }
+func Identity(s *session.Session) session.Identity { return session.Identity(seam.Identity(s)) }
 
 // Scope is the scope of a session in the tree of actors.
 func Scope(s *session.Session) actors.Scope {

@@ -50,7 +50,7 @@ type config struct {
 	retry     RetryPolicy
 	maxPacket int
 	// How it appears to others: one of identity.Name and anonymous at most.
-	identity  Identity
+	identity  znode.Identity
 	anonymous bool
 	log       *slog.Logger
 	system    *actors.System // nil: one of its own
@@ -213,7 +213,7 @@ func WithDeferredStart() Option {
 // them. The name is printable text. It need not be unique: nothing is decided by it.
 func WithIdentity(name string) Option {
 	return func(c *config) error {
-		c.identity = Identity{PID: math.MaxInt32, Name: name}
+		c.identity = znode.Identity{PID: math.MaxInt32, Name: name}
 		if name == "" || znode.ParseIdentity(c.identity.JSON()) != c.identity {
 			return fmt.Errorf("WithIdentity: name: %.80q is empty, too long or not printable", name)
 		}
@@ -230,11 +230,18 @@ func WithoutIdentity() Option {
 	}
 }
 
-// Identity is whose a contender's znode is, as its creator says itself: Host, PID, Program, and the
-// Name of [WithIdentity]. It is not verified: it is for people who look, not for decisions. The
-// strings are printable. It is zero if nothing valid was said. String is "orders-7 on host a (pid
-// 812)".
-type Identity = znode.Identity
+// Identity says whose a contender's znode is, in the words of the process that created it. It is
+// not verified: it is for people who look, not for decisions. The texts are printable. What was not
+// said is zero.
+type Identity struct {
+	Host    string `json:"host,omitempty"`    // the name of the host
+	PID     int    `json:"pid,omitempty"`     // the process ID there
+	Program string `json:"program,omitempty"` // the file name of the program
+	Name    string `json:"name,omitempty"`    // of WithIdentity
+}
+
+// String is "orders-7 on host a (pid 812)", as far as that is known; "" of the zero value.
+func (i Identity) String() string { return znode.Identity(i).String() }
 
 // identify adds what this process knows of itself.
 func (c *config) identify() error {

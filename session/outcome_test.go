@@ -221,7 +221,7 @@ func TestSyncQuorumIsUpToDateAtTheLeaderToo(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		follower, leader := w.openAt(0), w.openAt(1)
 		create := func(s *session.Session, path string) {
-			w.create(s, path, nil, session.NodeACL(session.AnyoneACL(session.PermCreate)...))
+			w.create(s, path, nil, session.WithNodeACL(session.AnyoneACL(session.PermCreate)...))
 		}
 		w.srv.Lag(0, 100)
 		create(leader, "/a")

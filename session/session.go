@@ -15,6 +15,7 @@ import (
 	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/lease"
 )
 
@@ -127,13 +128,8 @@ func newConfig(servers []string, opts []Option) (config, error) {
 		timeout: defaultTimeout, maxPacket: defaultMaxPacket, retry: RetryTimes(defaultRetries),
 		acl: jute.OpenACL(), log: logs.New(nil),
 	}
-	for i, opt := range opts {
-		if opt == nil {
-			return cfg, fmt.Errorf("opts[%d]: nil", i)
-		}
-		if err := opt(&cfg); err != nil {
-			return cfg, err
-		}
+	if err := seam.Apply(&cfg, opts); err != nil {
+		return cfg, err
 	}
 	addrs, chroot, err := parseServers(servers)
 	if err != nil {
@@ -291,7 +287,7 @@ func init() {
 	}
 	seam.Failed = (*Session).failed
 	seam.HoldOf = holdOf
-	seam.Identity = func(s any) Identity { return s.(*Session).cfg.identity }
+	seam.Identity = func(s any) znode.Identity { return s.(*Session).cfg.identity }
 	seam.JoinHolds = joinHolds
 	seam.Logger = func(s *Session) *slog.Logger { return s.log }
 	seam.Reaches = reaches

@@ -185,13 +185,13 @@ func DeleteOp(path string, version int32) Op {
 	return Op{ask: jute.Request{Op: jute.OpDelete, Path: path, Version: version}}
 }
 
-// CreateOp creates a znode. Of the options, [Ephemeral], [Sequential] and [NodeACL] are possible in
+// CreateOp creates a znode. Of the options, [Ephemeral], [Sequential] and [WithNodeACL] are possible in
 // a transaction; others are [ErrUnsupported].
 func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 	spec, err := newCreation(opts)
 	op := Op{ask: jute.Request{Op: jute.OpCreate, Path: path, Data: data, Flags: spec.mode, ACL: spec.acl}, err: err}
 	if err == nil && (spec.parents || spec.protected || spec.mode > jute.FlagEphemeralSequential) {
-		op.err = fmt.Errorf("%w: in a transaction only Ephemeral, Sequential and NodeACL", ErrUnsupported)
+		op.err = fmt.Errorf("%w: in a transaction only Ephemeral, Sequential and WithNodeACL", ErrUnsupported)
 	}
 	return op
 }

@@ -83,7 +83,7 @@ func exportedErrors(t *testing.T) (names []string) {
 func TestWhatIsReturnedIsGoZookeepersErrorToo(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, _, h := w.holding()
-		w.create(s, "/closed", nil, session.NodeACL(session.AnyoneACL(session.PermRead)...))
+		w.create(s, "/closed", nil, session.WithNodeACL(session.AnyoneACL(session.PermRead)...))
 		w.create(s, "/a", nil)
 		w.create(s, "/a/b", nil, session.Ephemeral())
 		_, _, missing := s.Get(w.ctx, "/none")
@@ -126,11 +126,11 @@ func TestGoZookeepersACLsAreTaken(t *testing.T) {
 		w.create(s, "/of/the/session", nil, session.Parents())
 		is("/of/the", alices)
 		is("/of/the/session", alices)
-		w.create(s, "/own", nil, session.NodeACL(zk.WorldACL(zk.PermRead|zk.PermAdmin)...))
+		w.create(s, "/own", nil, session.WithNodeACL(zk.WorldACL(zk.PermRead|zk.PermAdmin)...))
 		is("/own", session.AnyoneACL(session.PermRead|session.PermAdmin))
 		require.NoError(w, errOf(s.SetACL(w.ctx, "/own", append(zk.WorldACL(zk.PermRead), alices...), -1)))
 		is("/own", append(session.AnyoneACL(session.PermRead), alices...))
-		require.NoError(w, errOf(s.Multi(w.ctx, session.CreateOp("/inside", nil, session.NodeACL(zk.WorldACL(zk.PermAll)...)), session.CreateOp("/beside", nil))))
+		require.NoError(w, errOf(s.Multi(w.ctx, session.CreateOp("/inside", nil, session.WithNodeACL(zk.WorldACL(zk.PermAll)...)), session.CreateOp("/beside", nil))))
 		is("/inside", zk.WorldACL(zk.PermAll))
 		is("/beside", alices)
 	})

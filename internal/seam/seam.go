@@ -4,6 +4,8 @@
 package seam
 
 import (
+	"fmt"
+
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
@@ -31,3 +33,16 @@ var (
 	Scope       any // func(*session.Session) actors.Scope
 	CheckACL    any // func([]session.ACL) error
 )
+
+// Apply is recipe.Apply, for package session too.
+func Apply[O any, F ~func(*O) error](o *O, opts []F) error {
+	for i, opt := range opts {
+		if opt == nil {
+			return fmt.Errorf("opts[%d]: nil", i)
+		}
+		if err := opt(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -157,7 +157,7 @@ func (in *intake) machine() machine.Machine {
 	in.incarnation++
 	q := in.queue
 	return consume.New(consume.Config{
-		Root: q.root(), Identity: fmt.Appendf(nil, "%sprefetch %d\n", recipe.Identity(q.session).Note(), cmp.Or(in.opts.prefetch, in.opts.workers)), GUID: string(znode.NewGUID()), First: in.incarnation << itemBits, Seed: rand.Uint64(),
+		Root: q.root(), Identity: fmt.Appendf(nil, "%sprefetch %d\n", znode.Identity(recipe.Identity(q.session)).Note(), cmp.Or(in.opts.prefetch, in.opts.workers)), GUID: string(znode.NewGUID()), First: in.incarnation << itemBits, Seed: rand.Uint64(),
 		Takes: in.consumer == nil, Prefetch: in.demand().Wanted,
 		Attempts: q.cfg.maxAttempts, Dead: layout.Root(q.cfg.dead),
 	})

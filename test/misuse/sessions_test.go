@@ -118,7 +118,7 @@ func operations(w *world) []row {
 		{"actors.Scope.Group: the zero scope", call(actors.Scope{}.Group, "a", "group"), actors.ErrStopped, ""},
 	}
 	for what, opt := range map[string]session.CreateOption{
-		"option: nil": nil, "TTL: 0s": session.TTL(0), "TTL: -1ns": session.TTL(-1), "TTL: 2562047h": session.TTL(forever), "NodeACL: ": session.NodeACL(),
+		"opts[0]: nil": nil, "TTL: 0s": session.TTL(0), "TTL: -1ns": session.TTL(-1), "TTL: 2562047h": session.TTL(forever), "WithNodeACL: ": session.WithNodeACL(),
 	} {
 		rows = append(rows, row{"session.Create: " + what, create(opt), nil, what},
 			row{"session.CreateOp: " + what, multi(session.CreateOp("/a", nil, opt)), nil, "ops[0]: " + what})
@@ -129,7 +129,7 @@ func operations(w *world) []row {
 		rows = append(rows, row{"session.CreateOp: " + what, multi(session.CheckOp("/", -1), session.CreateOp("/a", nil, opt)), session.ErrUnsupported, "ops[1]: "})
 	}
 	for i, acl := range notACLs {
-		rows = append(rows, row{fmt.Sprintf("session.NodeACL: ACL %d", i), create(session.NodeACL(acl...)), session.ErrInvalidACL, "NodeACL: "},
+		rows = append(rows, row{fmt.Sprintf("session.WithNodeACL: ACL %d", i), create(session.WithNodeACL(acl...)), session.ErrInvalidACL, "WithNodeACL: "},
 			row{fmt.Sprintf("session.SetACL: ACL %d", i), call(w.s.SetACL, ctx, "/a", acl, -1), session.ErrInvalidACL, "set acl /a: "})
 	}
 	return rows

@@ -37,7 +37,8 @@ func (e Entry) read(data []byte, token int64) Entry {
 	if e.Held = notes.Held && e.Contender.Marks(); e.Held || placed {
 		e.Data = znode.Notes{Unlock: notes.Unlock}.Write(body)
 	}
-	e.Owner, e.Data = znode.CutIdentity(e.Data)
+	owner, rest := znode.CutIdentity(e.Data)
+	e.Owner, e.Data = session.Identity(owner), rest
 	return e
 }
 
