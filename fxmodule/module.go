@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/fxmodule/internal/development"
 	"github.com/troupe-go/troupe/internal/logs"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -80,7 +81,7 @@ func opened(name, title, theirs string) fx.Option {
 		if dial := in.Given.dialer; dial != nil {
 			opts = append(opts, session.WithDialer(dial))
 		}
-		s, err := session.New(servers, append(opts, session.WithSystem(in.System), session.WithDeferredStart())...)
+		s, err := session.New(servers, append(opts, session.WithSystem(in.System), recipe.WithDeferredStart())...)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", theirs, err)
 		}
@@ -96,7 +97,7 @@ func opened(name, title, theirs string) fx.Option {
 // Options has [Module] make its session with options, besides those of the [Config], before which
 // they go: session.WithSessionFile, session.WithDialer, and others that are not in a Config. At
 // most one Options in an application. The session's system and its start are the application's:
-// session.WithSystem and session.WithDeferredStart change nothing.
+// session.WithSystem and recipe.WithDeferredStart change nothing.
 func Options(opts ...session.Option) fx.Option {
 	if err := noNil("fxmodule.Options", opts); err != nil {
 		return fx.Error(err)
@@ -172,7 +173,7 @@ type life struct {
 
 func (l *life) start(ctx context.Context) error {
 	if l.lazy {
-		l.session.Start()
+		recipe.Start(l.session)
 	} else if err := l.connect(ctx); err != nil {
 		_ = l.session.Close(ctx) // fx does not call OnStop of a hook whose OnStart failed; if ctx has ended, there is nothing to wait for
 		return fmt.Errorf("%s: no session with ZooKeeper at %s: %w", l.title, strings.Join(l.servers, ", "), err)

@@ -148,7 +148,7 @@ func (h *Host) now() view {
 // Tell tells the machine an intent, which the face has recorded before. The session begins to
 // connect, if it has not. False: the instance has ended.
 func (h *Host) Tell(ev machine.Event) bool {
-	h.cfg.Session.Start()
+	Start(h.cfg.Session)
 	return h.ref.Tell(wished{ev})
 }
 

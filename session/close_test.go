@@ -33,7 +33,7 @@ func TestB71_CloseLeavesNothing(t *testing.T) {
 		},
 		"handshakes are not answered": func(w *harness, s *session.Session) {
 			w.meets(zktest.DropRequest, func(r *zktest.Request) bool { return r.Op == zktest.OpConnect })
-			s.Start()
+			session.Start(s)
 			time.Sleep(time.Minute)
 		},
 	}, func(w *harness, during func(w *harness, s *session.Session)) {

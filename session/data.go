@@ -154,8 +154,7 @@ func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version in
 // Multi carries out all operations, in order, or none of them: then the error is that of the one
 // that failed, and the results say which. There is one result for each operation; none if the
 // transaction was not sent or its answer was lost. It is sent once: if the answer is lost, it
-// returns [ErrUnknownOutcome]. Errors are those of [Session.Set], of the operations, and of
-// [Op.Under].
+// returns [ErrUnknownOutcome]. Errors are those of [Session.Set] and of the operations.
 func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 	t, err := s.transaction(s.space.making(ctx), ops)
 	if err == nil {

@@ -87,7 +87,7 @@ func (h *Hold) Done() <-chan struct{} { return h.ctx.Done() }
 func (h *Hold) Err() error { return context.Cause(h.ctx) }
 
 // Context ends with the possession; its cause is Err. A lock recognises it, and contexts that
-// descend from it: see [HoldsFrom].
+// descend from it.
 func (h *Hold) Context() context.Context { return h.ctx }
 
 // Hold makes a possession of what the client has won. token is the Czxid of the client's znode.
@@ -166,7 +166,7 @@ func (t *client) StandBy(number uint64, on bool) {
 // End ends a hold of the client with a cause: [ErrReleased], or what it was lost by. False: it was
 // over already, or had outlived the session's trust, so that it was lost before it was released. In
 // either case it is done, and has its Err. Nothing under the hold, as by [Hold.Commit] or
-// [Op.Under], is sent behind what is sent after End has returned. End does not wait for the
+// recipe.Under, is sent behind what is sent after End has returned. End does not wait for the
 // network.
 func (t *client) End(h *Hold, cause error) bool {
 	stood := h.end(cause)
@@ -232,10 +232,8 @@ type held struct {
 	outer *held
 }
 
-// HoldsFrom are the holds that a context stands under: those whose Context it descends from, and
-// those that it was put under with [Within], innermost first. Ended ones are among them. A lock
-// refuses a wait that would wait for one of them.
-func HoldsFrom(ctx context.Context) iter.Seq[*Hold] {
+// holdsFrom is recipe.HoldsFrom.
+func holdsFrom(ctx context.Context) iter.Seq[*Hold] {
 	return func(yield func(*Hold) bool) {
 		at, _ := ctx.Value(holdsKey{}).(*held)
 		for ; at != nil; at = at.outer {
@@ -257,15 +255,12 @@ func (h *Hold) under(outer *held) *held {
 	return outer
 }
 
-// Within puts a context under a possession. The context that it returns ends with the first of ctx
-// and the possession, with the cause of that one, and [HoldsFrom] finds its hold beside those that
-// ctx stood under. The function releases what this takes; the context is cancelled by it. For want
-// of a possession it is cancelled already.
-func Within(ctx context.Context, p Possession) (context.Context, context.CancelFunc) {
+// within is recipe.Within.
+func within(ctx context.Context, p Possession) (context.Context, context.CancelFunc) {
 	h := holdOf(p)
 	if h == nil {
 		inner, cancel := context.WithCancelCause(ctx)
-		cancel(errors.New("session.Within: p: no possession"))
+		cancel(errors.New("recipe.Within: p: no possession"))
 		return inner, func() { cancel(nil) }
 	}
 	outer, _ := ctx.Value(holdsKey{}).(*held)

@@ -152,9 +152,10 @@ func WithLogger(log *slog.Logger) Option {
 	}
 }
 
-// WithSystem lets the session's actors live in a system of the application's, whose tree shows them
-// all; else the session has one of its own, which costs little, since all systems of a process run
-// on one of the actor library. The session does not close it; if it is closed, the session ends.
+// WithSystem is rarely needed. It has the session's actors run in a system of the application's,
+// whose tree shows them all. Without it the session has a system of its own, which costs little,
+// since all systems of a process share one of the actor library. The session does not close the
+// system; if the system is closed, the session ends.
 func WithSystem(system *actors.System) Option {
 	return func(c *config) error {
 		if system == nil {
@@ -192,17 +193,6 @@ func WithMaxPacket(bytes int) Option {
 			return fmt.Errorf("WithMaxPacket: %d is not between %d and 2^31-1", bytes, least)
 		}
 		c.maxPacket = bytes
-		return nil
-	}
-}
-
-// WithDeferredStart has objects that merely follow ZooKeeper, config.Cell and twopc.Site, wait
-// until the session is started: by [Session.Start], [Session.Connect], or the first request that
-// goes through it. Without it, these start the session when they are made. It is for programs that
-// make everything first, and start it later or not at all, as package fxmodule does.
-func WithDeferredStart() Option {
-	return func(c *config) error {
-		c.deferred = true
 		return nil
 	}
 }
@@ -270,11 +260,11 @@ func WithTick(d time.Duration) Option {
 	}
 }
 
-// WithTrustMargin sets by how much trust ends before the session timeout has passed since the last
-// proof of life was sent. It replaces what the session computes, half the timeout without
-// [WithTick], and is for those who know their servers, clocks and networks better. It must be less
-// than the timeout; if the servers negotiate the timeout down to the margin or below, nothing can
-// be held, which the log says.
+// WithTrustMargin is rarely needed. It sets by how much trust ends before the session timeout has
+// passed since the last proof of life was sent. It replaces the margin that the session computes,
+// half the timeout without [WithTick], for those who know their servers, clocks and networks
+// better. It must be less than the timeout; if the servers negotiate the timeout down to the margin
+// or below, nothing can be held, which the log says.
 func WithTrustMargin(d time.Duration) Option {
 	return func(c *config) error {
 		if d <= 0 {

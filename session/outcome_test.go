@@ -280,12 +280,12 @@ func TestAWriteThatWasDeniedIsNotCarriedOutLate(t *testing.T) {
 			require.NoError(f, err)
 			require.NoError(f, os.WriteFile(next, text, 0o600))
 			var first atomic.Bool
-			f.session(session.WithSessionFile(next), session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			session.Start(f.session(session.WithSessionFile(next), session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
 				if first.CompareAndSwap(false, true) {
 					return f.srv.Dialer()(ctx, network, f.srv.Hosts()[1])
 				}
 				return f.dial(ctx, network, addr)
-			})).Start()
+			})))
 			return true
 		},
 	}, func(w *harness, again func(f *misled, file string) (closed bool)) {

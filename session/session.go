@@ -91,7 +91,7 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	}
 	s.tasks.crashed = s.crashed
 	s.tasks.life, s.tasks.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
-	s.sender = sender{state: &s.state, tasks: &s.tasks, lifetime: &s.lifetime, start: s.Start, retry: cfg.retry, most: cfg.maxPacket}
+	s.sender = sender{state: &s.state, tasks: &s.tasks, lifetime: &s.lifetime, start: s.start, retry: cfg.retry, most: cfg.maxPacket}
 	s.znodes = znodes{sender: &s.sender, space: &s.space, log: s.log}
 	s.state.in = newGuarded(s)
 	if s.file, err = openSessionFile(&cfg); err != nil {
@@ -206,9 +206,8 @@ func beside(s, other *Session) bool {
 	return s == other || reaches(s, other) && (s.system == other.system || s.cfg.dial == nil && other.cfg.dial == nil)
 }
 
-// Start begins to connect, if that has not begun, and does not wait. The first operation, watch or
-// wish of a recipe does so too.
-func (s *Session) Start() {
+// start is recipe.Start.
+func (s *Session) start() {
 	g := s.state.lock()
 	first := !g.started && !g.closing
 	g.started = g.started || first
@@ -219,7 +218,7 @@ func (s *Session) Start() {
 	}
 }
 
-// afterStart is recipe.AfterStart: see [WithDeferredStart].
+// afterStart is recipe.AfterStart: see recipe.WithDeferredStart.
 func (s *Session) afterStart(f func()) {
 	g := s.state.lock()
 	wait := s.cfg.deferred && !g.started && !g.closing
@@ -228,7 +227,7 @@ func (s *Session) afterStart(f func()) {
 	}
 	g.unlock()
 	if !wait {
-		s.Start()
+		s.start()
 		f()
 	}
 }
@@ -281,16 +280,21 @@ func init() {
 	}
 	seam.AfterStart = (*Session).afterStart
 	seam.Beside = beside
+	seam.DeferStart = Option(func(c *config) error { c.deferred = true; return nil })
 	seam.EnsureAbove = func(ctx context.Context, s *Session, path string, times int) error {
 		s.znodes.pauseIfRepeated(ctx, times, "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(path))
 		return s.EnsurePath(ctx, parentOf(path))
 	}
 	seam.Failed = (*Session).failed
 	seam.HoldOf = holdOf
+	seam.HoldsFrom = holdsFrom
 	seam.Identity = func(s any) znode.Identity { return s.(*Session).cfg.identity }
 	seam.JoinHolds = joinHolds
 	seam.Logger = func(s *Session) *slog.Logger { return s.log }
 	seam.Reaches = reaches
+	seam.Start = (*Session).start
+	seam.Under = under
+	seam.Within = within
 	seam.Scope = func(s *Session) actors.Scope { return s.scope }
 	seam.CheckACL = func(acl []ACL) error { return validateACL(convert[jute.ACL](acl)) }
 }

@@ -84,7 +84,7 @@ func newSharedWatchActor[T any](of *sharedWatch[T], self actors.Self[watchMessag
 	ref := self.Ref()
 	// Each incarnation has a client of its own, so that it hears how things stand. A session that
 	// is closed has none, and stops this actor.
-	of.session.Start()
+	of.session.start()
 	w.client, _ = of.session.newClient(of.spec.name+":"+of.path, func(n seam.Event) { ref.Tell(happened[T]{n}) })
 	return w
 }

@@ -24,7 +24,7 @@ type Result struct {
 	Err  error  // nil if the transaction was carried out; if not, the cause at the operation that failed, nil before it, ErrRolledBack behind it
 }
 
-// checked is an operation under a hold: see [Op.Under].
+// checked is an operation under a hold: see under.
 type checked struct {
 	op   int // its index in the transaction
 	hold *Hold
@@ -66,7 +66,7 @@ func (t *transaction) size() int { return zkconn.SizeOf(t.asks...) }
 func (t *transaction) guardedBy(h *Hold) int {
 	var asks []jute.Request
 	var guards []checked
-	for p := range HoldsFrom(h.ctx) {
+	for p := range holdsFrom(h.ctx) {
 		guards = append(guards, checked{len(asks), h})
 		asks = append(asks, jute.Request{Op: jute.OpCheck, Path: h.session.space.path(p.path), Version: -1})
 	}
@@ -82,7 +82,7 @@ func (t *transaction) guardedBy(h *Hold) int {
 // behind everything that was sent under the hold.
 func (t *transaction) send(c *zkconn.Conn) ([]zkconn.Result, error) {
 	for _, g := range t.guards {
-		for p := range HoldsFrom(g.hold.ctx) {
+		for p := range holdsFrom(g.hold.ctx) {
 			p.writes.Add(1)
 			defer p.writes.Add(-1) // at the end of send
 		}
@@ -124,7 +124,7 @@ func (t *transaction) lost(results []zkconn.Result, err error) *checked {
 
 // part is the part of a hold, or the hold itself, whose znode a request checks; nil if it does not.
 func (h *Hold) part(ask *jute.Request) *Hold {
-	for p := range HoldsFrom(h.ctx) {
+	for p := range holdsFrom(h.ctx) {
 		if ask.Op == jute.OpCheck && ask.Version == -1 && ask.Path == h.session.space.path(p.path) {
 			return p
 		}
@@ -148,21 +148,11 @@ func (t *transaction) unguarded(g *checked) []zkconn.Result {
 type Op struct {
 	ask  jute.Request // its path is the session's, without the namespace
 	err  error        // what is wrong with it
-	hold *Hold        // see Under
+	hold *Hold        // see under
 }
 
-// Under puts a transaction under a possession of the same session, by one of its operations: the
-// transaction is not sent once the possession is over, as if that operation had failed. A request
-// that is sent on the session after the end of the possession is carried out behind everything that
-// was sent under the possession.
-//
-// It goes with a check of the znode that stands for the possession, [CheckOp] of its [Hold.Path]
-// with -1, which keeps the transaction from being carried out when the possession was lost. If that
-// check fails, the possession is over with [ErrDeleted]. [Hold.Commit] does all of that by itself.
-//
-// If the transaction comes to nothing for that, [Session.Multi] and Commit return [ErrLost] with
-// the cause; the answer to a recipe is [ErrNoNode] at this operation.
-func (o Op) Under(p Possession) Op {
+// under is recipe.Under.
+func under(o Op, p Possession) Op {
 	if o.hold = holdOf(p); o.hold == nil && o.err == nil {
 		o.err = fmt.Errorf("Under: p: %w: no possession", ErrLost)
 	}
@@ -229,7 +219,7 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 	if err := s.sender.fits(t.size()); err != nil {
 		return nil, err
 	}
-	scope, cancel := Within(ctx, h)
+	scope, cancel := within(ctx, h)
 	defer cancel()
 	var at connRef
 	for {
@@ -317,7 +307,7 @@ func (t *client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 			s.znodes.pauseIfRepeated(s.tasks.life, min(int(t.repeats.Load()), mostRepeats), "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(ops[0].ask.Path))
 			results, sent, err := s.znodes.commitOnce(e, &written)
 			if g := written.lost(results, err); g != nil {
-				results, err = written.unguarded(g), ErrNoNode // see Op.Under
+				results, err = written.unguarded(g), ErrNoNode // see under
 			}
 			s.znodes.recordOutcome(t, creates, written.asks, sent, results, err)
 			done(s.space.results(results), err)

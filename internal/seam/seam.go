@@ -24,13 +24,18 @@ var Identity func(session any) znode.Identity
 var (
 	AfterStart  any // func(*session.Session, func())
 	Beside      any // func(a, b *session.Session) bool
+	DeferStart  any // session.Option
 	EnsureAbove any // func(context.Context, *session.Session, string, int) error
 	Failed      any // func(s *session.Session, op, path string, err error) error
 	HoldOf      any // func(session.Possession) *session.Hold
+	HoldsFrom   any // func(context.Context) iter.Seq[*session.Hold]
 	JoinHolds   any // func([]*session.Hold, func(error)) (*session.Hold, func(error) bool)
 	Logger      any // func(*session.Session) *slog.Logger
 	Reaches     any // func(a, b *session.Session) bool
 	Scope       any // func(*session.Session) actors.Scope
+	Start       any // func(*session.Session)
+	Under       any // func(session.Op, session.Possession) session.Op
+	Within      any // func(context.Context, session.Possession) (context.Context, context.CancelFunc)
 	CheckACL    any // func([]session.ACL) error
 )
 

@@ -46,7 +46,7 @@ func Open[T any](ctx context.Context, s *session.Session, path string, codec Cod
 	if err != nil {
 		return nil, err
 	}
-	s.Start()
+	recipe.Start(s)
 	select {
 	case <-c.seen.C():
 		return c, nil

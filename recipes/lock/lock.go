@@ -184,7 +184,7 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 			_ = release()
 		}
 	}()
-	inner, cancel := session.Within(ctx, g.Hold)
+	inner, cancel := recipe.Within(ctx, g.Hold)
 	err = f(inner, g)
 	cancel()
 	if lost := g.last().lost(); lost != nil {

@@ -94,7 +94,7 @@ func sessions(w *world) (rows []row) {
 func operations(w *world) []row {
 	ctx, sys := w.Context(), w.System().Scope()
 	require.NoError(w, actors.New(nil, actors.WithLogger(nil), actors.WithRestarts(actors.Restarts{Min: -1})).Close(ctx))
-	within, end := session.Within(ctx, nil)
+	within, end := recipe.Within(ctx, nil)
 	end()
 	create, multi := of(w.s.Create, ctx, "/a", nil), of(w.s.Multi, ctx)
 	rows := []row{
@@ -112,8 +112,8 @@ func operations(w *world) []row {
 		{"recipe.NewClaims: no session", call(recipe.NewClaims[int], recipe.ClaimsConfig{}, func(*recipe.Possession) int { return 0 }), nil, "Session: nil"},
 		{"recipe.NewClaims: no machine", call(recipe.NewClaims[int], recipe.ClaimsConfig{Session: w.s}, func(*recipe.Possession) int { return 0 }), nil, "Machine: nil"},
 		{"actors.Spawn: no constructor", call(actors.Spawn[int], sys, actors.Spec[int]{Name: "nobody"}), nil, "Spec.New is nil"},
-		{"session.Op.Under: nil", multi(session.CheckOp("/", -1).Under(nil)), session.ErrLost, "Under: p: …no possession"},
-		{"session.Within: nil", func() error { return context.Cause(within) }, nil, "session.Within: p: no possession"},
+		{"recipe.Under: nil", multi(recipe.Under(session.CheckOp("/", -1), nil)), session.ErrLost, "Under: p: …no possession"},
+		{"recipe.Within: nil", func() error { return context.Cause(within) }, nil, "recipe.Within: p: no possession"},
 		{"actors.Spawn: the zero scope", call(actors.Spawn[int], nil, actors.Spec[int]{New: func(actors.Self[int]) actors.Receiver[int] { return nil }}), actors.ErrStopped, ""},
 		{"actors.Scope.Group: the zero scope", call(actors.Scope{}.Group, "a", "group"), actors.ErrStopped, ""},
 	}
