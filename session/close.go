@@ -74,13 +74,20 @@ func (s *Session) Close(ctx context.Context) error {
 	return s.space.failed("close", "", e.outage(err))
 }
 
-// CloseWithin is [Session.Close] with so much time to wait, for those who have no context any more:
+// Closer is a session, or a handle that was made on one: a lock, an election, a consumer.
+type Closer interface {
+	Close(ctx context.Context) error
+}
+
+// CloseWithin closes c, and waits for at most d, for callers whose context has ended by then:
 //
-//	defer sess.CloseWithin(5 * time.Second)
-func (s *Session) CloseWithin(d time.Duration) error {
+//	defer session.CloseWithin(sess, 5*time.Second)
+//
+// Errors are those of the Close of c; [context.DeadlineExceeded] if d has passed.
+func CloseWithin(c Closer, d time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), d, fmt.Errorf("not closed within %v: %w", d, context.DeadlineExceeded)) // nothing of the caller's bounds it
 	defer cancel()
-	return s.Close(ctx)
+	return c.Close(ctx)
 }
 
 // warnOfWait logs at once that the close of the ZooKeeper session has to wait for a connection, and

@@ -161,8 +161,9 @@ func (c *Cell[T]) Done() <-chan struct{} { return c.end.Done() }
 func (c *Cell[T]) Err() error { return c.end.Err() }
 
 // Close ends the cell, and returns when nothing of it is left in this process; after a second, if
-// the codec does not return. The value stays. It is idempotent and prompt, and does not use ctx.
-func (c *Cell[T]) Close(context.Context) error {
+// the codec does not return. The value stays. Close is idempotent, and does not wait for
+// ZooKeeper: ctx is not used.
+func (c *Cell[T]) Close(ctx context.Context) error {
 	c.cancel()
 	c.begin.Do(func() { c.onEnded(nil) }) // if the session was not started
 	select {

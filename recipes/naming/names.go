@@ -48,8 +48,8 @@ func New(s *session.Session, root string, opts ...Option) (*Names, error) {
 }
 
 // Close ends this handle: its calls end with session.ErrClosed, and the channels of its observers
-// close. What is in ZooKeeper stays. It does not wait, and is idempotent; ctx is not used.
-func (n *Names) Close(context.Context) error {
+// close. What is in ZooKeeper stays. Close is idempotent, and does not wait: ctx is not used.
+func (n *Names) Close(ctx context.Context) error {
 	n.life.Close()
 	return nil
 }
