@@ -25,7 +25,7 @@ func Follow(ctx context.Context, s *session.Session, q Sequencer) (context.Conte
 	if err := Check(ctx, s, q); err != nil {
 		return nil, err
 	}
-	path, err := locate(s, q)
+	path, err := locate("follow", s, q)
 	if err != nil {
 		return nil, err
 	}
@@ -102,5 +102,5 @@ func decide(q Sequencer, a seam.Seen) error {
 	case a.Err != nil:
 		return a.Err
 	}
-	return compare(q, a.Exists, session.Stat(a.Stat), a.Data)
+	return compare("follow", q, a.Exists, session.Stat(a.Stat), a.Data)
 }

@@ -197,16 +197,16 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 var (
 	// ErrHeld is returned by TryLock: another contender is ahead in ZooKeeper's order, or another
 	// goroutine on the same instance.
-	ErrHeld = errors.New("lock: held by another")
+	ErrHeld = errors.New("held by another")
 
 	// ErrDeadlock refuses a wait that could never end: the context descends from the context of a
 	// grant on the same path.
-	ErrDeadlock = errors.New("lock: already held by the caller's own context")
+	ErrDeadlock = errors.New("already held by the caller's own context")
 
 	// ErrUpgrade refuses to turn a read grant into a write grant: the context of a wait for the
 	// write side descends from the context of a grant of the read side. Two readers that both did
 	// that would wait for each other forever. Release the read grant, then acquire the write side.
-	ErrUpgrade = errors.New("lock: a read grant cannot be upgraded")
+	ErrUpgrade = errors.New("a read grant cannot be upgraded")
 
 	// ErrLimit is returned by semaphores: the limit in ZooKeeper differs from the number of permits
 	// that an instance was created with, when it first reads it; or the limit has become less than
