@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"slices"
 	"strings"
@@ -141,8 +140,8 @@ func HoldOf(p session.Possession) *session.Hold {
 // HoldsFrom are the holds that a context stands under: those whose Context it descends from, and
 // those that it was put under with [Within], innermost first. Ended ones are among them. A lock
 // refuses a wait that would wait for one of them.
-func HoldsFrom(ctx context.Context) iter.Seq[*session.Hold] {
-	return seam.HoldsFrom.(func(context.Context) iter.Seq[*session.Hold])(ctx)
+func HoldsFrom(ctx context.Context) []*session.Hold {
+	return seam.HoldsFrom.(func(context.Context) []*session.Hold)(ctx)
 }
 
 // Within puts a context under a possession. The context that it returns ends with the first of ctx

@@ -15,15 +15,15 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// Create creates a znode and returns its path, which is not the one given if it is [Sequential] or
-// [Protected]. It is sent once: if the answer is lost, it returns [ErrUnknownOutcome], unless it is
-// [Protected] and can be looked for: until the session ends, where the application may list its
-// parent.
+// Create creates a znode and returns its path, which differs from the one given if it is
+// [Sequential] or [Protected]. It is sent once: if the answer is lost, Create returns
+// [ErrUnknownOutcome], except with [Protected], where it is looked for until the session ends, if
+// the ACL permits to list its parent.
 //
 // Errors are those of [Session.Set]; [ErrNodeExists]; [ErrNoNode] if its parent is missing, without
 // [Parents]; [ErrNoChildrenForEphemerals]; [ErrInvalidACL]; [ErrUnsupported] if the server lacks
 // the kind; [ErrHungUp] at a parent, or at the namespace's own znode, that has to be made for it;
-// options that do not go together.
+// options that can't be combined, or are not valid.
 func (s *Session) Create(ctx context.Context, path string, data []byte, opts ...CreateOption) (string, error) {
 	made, err := s.create(ctx, path, data, opts)
 	return made, s.space.failed("create", path, err)

@@ -17,7 +17,7 @@ type transaction struct {
 	guards []checked // the holds that must not have ended when it is sent
 }
 
-// Result is what came of one operation of a transaction.
+// Result is the result of one operation of a transaction.
 type Result struct {
 	Path string // of CreateOp: the path of the new znode, sequence number included
 	Stat Stat   // of SetOp: the znode's, with its new version
@@ -143,7 +143,7 @@ func (t *transaction) unguarded(g *checked) []zkconn.Result {
 	return results
 }
 
-// Op is one operation of a transaction: see [Session.Multi] and [Hold.Commit]. [CheckOp],
+// Op is one operation of a transaction, for [Session.Multi] and [Hold.Commit]. [CheckOp],
 // [CreateOp], [SetOp] and [DeleteOp] make one.
 type Op struct {
 	ask  jute.Request // its path is the session's, without the namespace
@@ -154,13 +154,12 @@ type Op struct {
 // under is recipe.Under.
 func under(o Op, p Possession) Op {
 	if o.hold = holdOf(p); o.hold == nil && o.err == nil {
-		o.err = fmt.Errorf("Under: p: %w: no possession", ErrLost)
+		o.err = fmt.Errorf("recipe.Under: p: %w: no possession", ErrLost)
 	}
 	return o
 }
 
-// CheckOp lets the transaction fail unless the znode exists and has this version; -1 stands for
-// any.
+// CheckOp fails the transaction unless the znode exists and has this version; -1 stands for any.
 func CheckOp(path string, version int32) Op {
 	return Op{ask: jute.Request{Op: jute.OpCheck, Path: path, Version: version}}
 }
@@ -175,8 +174,8 @@ func DeleteOp(path string, version int32) Op {
 	return Op{ask: jute.Request{Op: jute.OpDelete, Path: path, Version: version}}
 }
 
-// CreateOp creates a znode. Of the options, [Ephemeral], [Sequential] and [WithNodeACL] are possible in
-// a transaction; others are [ErrUnsupported].
+// CreateOp creates a znode. In a transaction the options [Ephemeral], [Sequential] and
+// [WithNodeACL] are possible; others are [ErrUnsupported].
 func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 	spec, err := newCreation(opts)
 	op := Op{ask: jute.Request{Op: jute.OpCreate, Path: path, Data: data, Flags: spec.mode, ACL: spec.acl}, err: err}
@@ -187,14 +186,15 @@ func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 }
 
 // Commit carries out all operations, or none of them, like [Session.Multi], but only while the
-// possession stands: ZooKeeper itself checks, in the same transaction, that its znode is there. If
-// it is not, or the possession was over before, the error is [ErrLost] and nothing was done. It is
-// sent once and in the possession's epoch only; if the answer is lost, it returns
-// [ErrUnknownOutcome] when a read can tell. The results are those of ops. Other errors are those of
-// [Session.Multi], and [ErrUnsupported] for a lock.MultiGrant over several sessions.
+// possession lasts: ZooKeeper checks in the same transaction that its znode exists. If it does not,
+// or the possession had ended before, the error is [ErrLost] and nothing was done. Commit sends the
+// transaction once, and in the possession's epoch only; if the answer is lost, it returns
+// [ErrUnknownOutcome] as soon as a read can tell the outcome. The results are those of ops. Other
+// errors are those of [Session.Multi], and [ErrUnsupported] for a lock.MultiGrant over several
+// sessions.
 //
-// A transaction that was under way when the possession ended may have been carried out; then its
-// znode still stood, and Commit tells so.
+// A transaction that was under way when the possession ended may have been carried out. Then its
+// znode still existed, and Commit returns that it was.
 func (h *Hold) Commit(ctx context.Context, ops ...Op) ([]Result, error) {
 	results, err := h.commit(ctx, ops)
 	return results, h.session.space.failed("commit", h.path, err)

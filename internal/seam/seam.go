@@ -28,7 +28,7 @@ var (
 	EnsureAbove any // func(context.Context, *session.Session, string, int) error
 	Failed      any // func(s *session.Session, op, path string, err error) error
 	HoldOf      any // func(session.Possession) *session.Hold
-	HoldsFrom   any // func(context.Context) iter.Seq[*session.Hold]
+	HoldsFrom   any // func(context.Context) []*session.Hold
 	JoinHolds   any // func([]*session.Hold, func(error)) (*session.Hold, func(error) bool)
 	Logger      any // func(*session.Session) *slog.Logger
 	Reaches     any // func(a, b *session.Session) bool

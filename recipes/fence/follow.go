@@ -7,7 +7,6 @@ import (
 
 	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/machine"
-	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/internal/observe"
 	"github.com/troupe-go/troupe/session"
 )
@@ -29,7 +28,7 @@ func Follow(ctx context.Context, s *session.Session, q Sequencer) (context.Conte
 	if err != nil {
 		return nil, err
 	}
-	recipe.Start(s)
+	seam.Start.(func(*session.Session))(s)
 	followed, cancel := context.WithCancelCause(ctx)
 	f := &follower{session: s, path: path, of: q, cancel: cancel}
 	observe.Run(followed, observe.Spec{Session: s, Kind: "fence", Path: path, Ended: f.ended, Begin: f.begin})

@@ -214,7 +214,7 @@ func putOptionsOf(q *Queue, n int, opts []PutOption) (o putOptions, err error) {
 	case o.under == nil:
 		return o, nil
 	}
-	for part := range recipe.HoldsFrom(o.under.Context()) {
+	for _, part := range recipe.HoldsFrom(o.under.Context()) {
 		if part.Session() != q.session {
 			return o, fmt.Errorf("Under: %w: the possession belongs to another session", session.ErrUnsupported)
 		}

@@ -112,7 +112,7 @@ func operations(w *world) []row {
 		{"recipe.NewClaims: no session", call(recipe.NewClaims[int], recipe.ClaimsConfig{}, func(*recipe.Possession) int { return 0 }), nil, "Session: nil"},
 		{"recipe.NewClaims: no machine", call(recipe.NewClaims[int], recipe.ClaimsConfig{Session: w.s}, func(*recipe.Possession) int { return 0 }), nil, "Machine: nil"},
 		{"actors.Spawn: no constructor", call(actors.Spawn[int], sys, actors.Spec[int]{Name: "nobody"}), nil, "Spec.New is nil"},
-		{"recipe.Under: nil", multi(recipe.Under(session.CheckOp("/", -1), nil)), session.ErrLost, "Under: p: …no possession"},
+		{"recipe.Under: nil", multi(recipe.Under(session.CheckOp("/", -1), nil)), session.ErrLost, "recipe.Under: p: …no possession"},
 		{"recipe.Within: nil", func() error { return context.Cause(within) }, nil, "recipe.Within: p: no possession"},
 		{"actors.Spawn: the zero scope", call(actors.Spawn[int], nil, actors.Spec[int]{New: func(actors.Self[int]) actors.Receiver[int] { return nil }}), actors.ErrStopped, ""},
 		{"actors.Scope.Group: the zero scope", call(actors.Scope{}.Group, "a", "group"), actors.ErrStopped, ""},
