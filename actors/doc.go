@@ -1,6 +1,7 @@
 // Package actors implements supervised actors: state that one goroutine at a time works on, driven
 // by messages, restarted after a panic, in a tree that can be inspected and stopped. Only this
-// package imports the actor library underneath.
+// package imports the actor library underneath. Except for [System], [New], [WithLogger] and
+// [WithRestarts], it is outside the promise of 1.0: a minor version may change it.
 //
 //	ref, err := actors.Spawn(system.Scope(), actors.Spec[message]{
 //		Name: "orders", Kind: "counter",

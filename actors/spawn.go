@@ -44,7 +44,7 @@ type Self[M any] interface {
 // panicked. A spec without New is refused.
 func Spawn[M any](in Scope, spec Spec[M]) (Ref[M], error) {
 	if spec.New == nil {
-		return Ref[M]{}, errors.New("actors: Spec.New is nil")
+		return Ref[M]{}, errors.New("spawn " + spec.Name + ": Spec.New is nil")
 	}
 	if in.at == nil {
 		return Ref[M]{}, ErrStopped

@@ -283,7 +283,7 @@ func headOfSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second) // ctx may have ended by then
+	defer session.CloseWithin(s, 5*time.Second) // ctx may have ended by then
 	data, stat, err := s.Get(ctx, "/rates")
 	states := s.WatchData(ctx, "/rates") // the current state, then each newer one
 	<-states
@@ -444,7 +444,7 @@ func TestTheHeadsOfPackages(t *testing.T) {
 				if tries++; tries == 1 {
 					return errEnough // and once more
 				}
-				time.AfterFunc(time.Second, func() { sess.CloseWithin(time.Second) })
+				time.AfterFunc(time.Second, func() { session.CloseWithin(sess, time.Second) })
 				return nil
 			})
 			require.ErrorIs(t, err, session.ErrClosed)

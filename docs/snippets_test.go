@@ -32,7 +32,7 @@ func selects(ctx context.Context, sess *session.Session, log *slog.Logger, proce
 	if err != nil {
 		return err
 	}
-	defer closeWithin(orders, 5*time.Second)
+	defer session.CloseWithin(orders, 5*time.Second)
 	statuses := sess.Observe(ctx) // a subscription: taken once, before the loop
 	orders.Acquire()
 	for {
@@ -47,15 +47,6 @@ func selects(ctx context.Context, sess *session.Session, log *slog.Logger, proce
 			return ctx.Err()
 		}
 	}
-}
-
-func closeWithin(c interface {
-	Close(ctx context.Context) error
-}, d time.Duration,
-) {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	defer cancel()
-	_ = c.Close(ctx) // what it could not confirm goes with the session
 }
 
 func TestChannels(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/fxmodule/internal/development"
 	"github.com/troupe-go/troupe/internal/logs"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -82,7 +83,7 @@ func opened(name, title, extraTitle string) fx.Option {
 		if dial := in.Named.dialer; dial != nil {
 			opts = append(opts, session.WithDialer(dial))
 		}
-		opts = append(opts, session.WithSystem(in.System), session.WithDeferredStart())
+		opts = append(opts, session.WithSystem(in.System), recipe.WithDeferredStart())
 		s, err := session.New(servers, opts...)
 		if err != nil { // Validate has accepted the Config
 			return nil, fmt.Errorf("%s: %w", extraTitle, err)
@@ -101,7 +102,7 @@ func opened(name, title, extraTitle string) fx.Option {
 // Options has [Module] make its session with options, besides those of the [Config]:
 // session.WithSessionFile, session.WithDialer, and others that are not in a Config. Where both set
 // the same, these count. At most one Options in an application. The session's system and its start
-// are the application's: session.WithSystem and session.WithDeferredStart change nothing.
+// are the application's: session.WithSystem and recipe.WithDeferredStart change nothing.
 func Options(opts ...session.Option) fx.Option {
 	if err := noNil("fxmodule.Options", opts); err != nil {
 		return fx.Error(err)
@@ -179,7 +180,7 @@ type life struct {
 
 func (l *life) start(ctx context.Context) error {
 	if l.lazy {
-		l.session.Start()
+		recipe.Start(l.session)
 	} else if err := l.connect(ctx); err != nil {
 		_ = l.session.Close(ctx) // fx does not call OnStop of a hook whose OnStart failed; if ctx has ended, there is nothing to wait for
 		return fmt.Errorf("%s: no session with ZooKeeper at %s: %w", l.title, strings.Join(l.servers, ", "), err)

@@ -1,7 +1,6 @@
 package fxmodule
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -111,9 +110,7 @@ func named[T comparable](kind, name string, build func(*session.Session) (T, err
 		if err != nil {
 			return v, fmt.Errorf("%s: %w", title, err)
 		}
-		if c, ok := any(v).(interface {
-			Close(ctx context.Context) error
-		}); ok {
+		if c, ok := any(v).(session.Closer); ok {
 			b.closing(lc, s, title, v, c.Close) // Close of an election waits for the functions of its terms
 		}
 		return v, nil

@@ -83,9 +83,9 @@ func newHost(cfg Config) *Host {
 func (h *Host) start() error {
 	switch {
 	case h.cfg.Session == nil:
-		return errors.New("recipe: Session: nil")
+		return errors.New("recipe.New: Session: nil")
 	case h.cfg.Machine == nil:
-		return errors.New("recipe: Machine: nil")
+		return errors.New("recipe.New: Machine: nil")
 	}
 	h.mu.Lock() // the actor needs the client, and waits for the mutex first
 	defer h.mu.Unlock()
@@ -148,7 +148,7 @@ func (h *Host) now() view {
 // Tell tells the machine an intent, which the face has recorded before. The session begins to
 // connect, if it has not. False: the instance has ended.
 func (h *Host) Tell(ev machine.Event) bool {
-	h.cfg.Session.Start()
+	Start(h.cfg.Session)
 	return h.ref.Tell(intended{ev})
 }
 

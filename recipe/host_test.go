@@ -172,7 +172,7 @@ func TestAMultiRead(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		_, err := g.sess.Create(g.ctx, "/dir", []byte("x"))
 		require.NoError(g, err)
-		_, err = g.sess.Create(g.ctx, "/dir/closed", nil, session.NodeACL(session.AnyoneACL(session.PermWrite)...))
+		_, err = g.sess.Create(g.ctx, "/dir/closed", nil, session.WithNodeACL(session.AnyoneACL(session.PermWrite)...))
 		require.NoError(g, err)
 		h, told := g.telling()
 		queries := []machine.Query{

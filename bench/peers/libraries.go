@@ -152,9 +152,7 @@ func connectTroupe(ctx context.Context, server string, timeout time.Duration) (s
 }
 
 func (o ours) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 8*patience)
-	defer cancel()
-	return o.Close(ctx)
+	return troupe.CloseWithin(o, 8*patience)
 }
 
 func (o ours) contender(ctx context.Context, r *row, i int, path string) (contender, error) {

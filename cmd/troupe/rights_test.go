@@ -18,7 +18,7 @@ func TestALackOfRightsIsNotNobody(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		alice := t.Session(session.WithAuth("digest", []byte("alice:secret")))
 		for _, path := range []string{"/l", "/e"} {
-			must(alice.Create(bubble.Minute(t), path, nil, session.NodeACL(session.AuthACL(session.PermAll)...)))
+			must(alice.Create(bubble.Minute(t), path, nil, session.WithNodeACL(session.AuthACL(session.PermAll)...)))
 		}
 		g := locked(t, alice, "/l")
 		e := must(election.New(alice, "/e"))

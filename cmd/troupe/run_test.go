@@ -295,7 +295,7 @@ func TestWhatCannotBeReleasedGoesWithTheSession(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
-		must(s.Create(bubble.Minute(t), "/a", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermDelete)...)))
+		must(s.Create(bubble.Minute(t), "/a", nil, session.WithNodeACL(session.AnyoneACL(session.PermAll&^session.PermDelete)...)))
 		g := locked(t, s, "/a")
 		r := &runner{app: &app{out: &printer{Writer: io.Discard}, log: io.Discard}, argv: []string{"sh", "-c", "exit 7"}}
 		err := r.under(possession{g.Hold, "/a", g.Revoked(), g.Release})

@@ -67,7 +67,7 @@ func run(ctx context.Context, zk string) error {
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second)
+	defer session.CloseWithin(s, 5*time.Second)
 	defer s.DeleteAll(ctx, "/") //nolint:errcheck // it is only tidier
 	jobs, err1 := open(s)
 	dead, err2 := queue.New(s, "/dead-jobs")

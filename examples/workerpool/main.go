@@ -84,7 +84,7 @@ func tell(ctx context.Context, zk, dir, _ string) error {
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second)
+	defer session.CloseWithin(s, 5*time.Second)
 	defer s.DeleteAll(context.WithoutCancel(ctx), "/") //nolint:errcheck // it is only tidier
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // in any case no process is left

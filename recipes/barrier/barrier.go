@@ -43,8 +43,8 @@ func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 }
 
 // Close ends this handle: its calls end with session.ErrClosed, and the channels of Observe close.
-// The znode stays. Close does not wait, and is idempotent; ctx is not used.
-func (b *Barrier) Close(context.Context) error {
+// The znode stays. Close is idempotent, and does not wait: ctx is not used.
+func (b *Barrier) Close(ctx context.Context) error {
 	b.life.Close()
 	return nil
 }

@@ -151,7 +151,7 @@ func (d *Double) outlasting(ctx context.Context) (context.Context, context.Cance
 
 // within tells whether ctx descends from the context of a passage of this barrier.
 func (d *Double) within(ctx context.Context) bool {
-	for h := range session.HoldsFrom(ctx) {
+	for _, h := range recipe.HoldsFrom(ctx) {
 		if h.Session() == d.session && strings.HasPrefix(h.Path(), d.path+"/") {
 			return true
 		}

@@ -104,11 +104,11 @@ func (e *Election) ended(err error) {
 
 var (
 	// ErrNoLeader: there is no candidate at this moment.
-	ErrNoLeader = errors.New("election: no leader")
+	ErrNoLeader = errors.New("no leader")
 
 	// ErrDeadlock refuses a wait that could never end: the context descends from the context of a
 	// term on the same path.
-	ErrDeadlock = errors.New("election: already led by the caller's own context")
+	ErrDeadlock = errors.New("already led by the caller's own context")
 )
 
 // Campaign states the intent to lead, and returns at once. The intent survives disconnection,

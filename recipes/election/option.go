@@ -31,7 +31,7 @@ const warnAfter = 10 * time.Second
 
 // newOptions applies the options, for a session of this identity.
 func newOptions(i session.Identity, opts []Option) (options, error) {
-	o := options{id: defaultID(), by: i.JSON(), claims: recipe.ClaimsConfig{WarnAfter: warnAfter}}
+	o := options{id: defaultID(), by: znode.Identity(i).JSON(), claims: recipe.ClaimsConfig{WarnAfter: warnAfter}}
 	for i, opt := range opts {
 		if opt == nil {
 			return o, fmt.Errorf("opts[%d]: nil", i)

@@ -235,7 +235,7 @@ func interpret(raw []byte) envelope {
 	return envelope{ID: string(raw)}
 }
 
-func (e envelope) owner() session.Identity { return znode.ParseIdentity(e.By) }
+func (e envelope) owner() session.Identity { return session.Identity(znode.ParseIdentity(e.By)) }
 
 func (e envelope) encode() ([]byte, error) {
 	raw, err := json.Marshal(e)

@@ -22,7 +22,7 @@ import (
 // possession's if its name has a GUID in it, as in Troupe's own layout; in a layout that reuses
 // names the error is session.ErrNoAuth.
 func Check(ctx context.Context, s *session.Session, q Sequencer) error {
-	path, err := locate(s, q)
+	path, err := locate("check", s, q)
 	if err != nil {
 		return err
 	}
@@ -39,13 +39,13 @@ func Check(ctx context.Context, s *session.Session, q Sequencer) error {
 		return err
 	}
 	if !exists || !moved(q, stat) {
-		return compare(q, exists, stat, nil)
+		return compare("check", q, exists, stat, nil)
 	}
 	data, stat, err := s.Get(ctx, path)
 	if err != nil && !errors.Is(err, session.ErrNoNode) {
 		return err
 	}
-	return compare(q, err == nil, stat, data)
+	return compare("check", q, err == nil, stat, data)
 }
 
 // unique tells whether no other znode ever has this name.
@@ -56,16 +56,16 @@ func unique(path string) bool {
 }
 
 // locate translates the sequencer's path into one of the session's.
-func locate(s *session.Session, q Sequencer) (string, error) {
+func locate(op string, s *session.Session, q Sequencer) (string, error) {
 	if s == nil {
-		return "", errors.New("fence: s: nil session")
+		return "", errors.New(op + ": s: nil session")
 	}
-	if err := q.validate(); err != nil {
+	if err := q.validate(op); err != nil {
 		return "", err
 	}
 	path, ok := s.Relative(q.Path)
 	if !ok {
-		return "", fmt.Errorf("fence: %w: q.Path: %s is outside the session's namespace", session.ErrInvalidPath, q.Path)
+		return "", fmt.Errorf("%s %s: %w: q.Path: it is outside the session's namespace", op, q.Path, session.ErrInvalidPath)
 	}
 	return path, nil
 }
@@ -77,12 +77,12 @@ func moved(q Sequencer, stat session.Stat) bool { return q.Mode == Shared && sta
 
 // compare tells whether the znode is the possession's. Names can be reused, in some layouts within
 // one session; the zxid of the creation cannot.
-func compare(q Sequencer, exists bool, stat session.Stat, data []byte) error {
+func compare(op string, q Sequencer, exists bool, stat session.Stat, data []byte) error {
 	switch {
 	case !exists:
-		return fenced(q, "its znode is gone")
+		return fenced(op, q, "its znode is gone")
 	case stat.EphemeralOwner != q.SessionID:
-		return fenced(q, "its znode is another session's")
+		return fenced(op, q, "its znode is another session's")
 	case stat.Czxid == q.Token:
 		return nil
 	case moved(q, stat):
@@ -90,5 +90,5 @@ func compare(q Sequencer, exists bool, stat session.Stat, data []byte) error {
 			return nil
 		}
 	}
-	return fenced(q, "its znode is another possession's")
+	return fenced(op, q, "its znode is another possession's")
 }

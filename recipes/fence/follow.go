@@ -24,11 +24,11 @@ func Follow(ctx context.Context, s *session.Session, q Sequencer) (context.Conte
 	if err := Check(ctx, s, q); err != nil {
 		return nil, err
 	}
-	path, err := locate(s, q)
+	path, err := locate("follow", s, q)
 	if err != nil {
 		return nil, err
 	}
-	s.Start()
+	seam.Start.(func(*session.Session))(s)
 	followed, cancel := context.WithCancelCause(ctx)
 	f := &follower{session: s, path: path, of: q, cancel: cancel}
 	observe.Run(followed, observe.Spec{Session: s, Kind: "fence", Path: path, Ended: f.ended, Begin: f.begin})
@@ -101,5 +101,5 @@ func decide(q Sequencer, a seam.Seen) error {
 	case a.Err != nil:
 		return a.Err
 	}
-	return compare(q, a.Exists, session.Stat(a.Stat), a.Data)
+	return compare("follow", q, a.Exists, session.Stat(a.Stat), a.Data)
 }

@@ -23,11 +23,11 @@ type Gate struct {
 // another holder with the same token; or the sequencer is of another lock. [ErrMode]: it is shared.
 // [ErrInvalid]: it is malformed, such as the zero Sequencer.
 func (g *Gate) Admit(q Sequencer) error {
-	if err := q.validate(); err != nil {
+	if err := q.validate("admit"); err != nil {
 		return err
 	}
 	if q.Mode != Exclusive {
-		return fmt.Errorf("fence: %w: %s", ErrMode, q)
+		return fmt.Errorf("admit %s: %w", q.Path, ErrMode)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -35,11 +35,11 @@ func (g *Gate) Admit(q Sequencer) error {
 	switch {
 	case h == Sequencer{} || h == q:
 	case q.contenders() != h.contenders():
-		return fenced(q, "this gate is for "+h.contenders())
+		return fenced("admit", q, "this gate is for "+h.contenders())
 	case q.Token < h.Token:
-		return fenced(q, fmt.Sprintf("token %d was admitted before%s", h.Token, unlessLost))
+		return fenced("admit", q, fmt.Sprintf("token %d was admitted before%s", h.Token, unlessLost))
 	case q.Token == h.Token:
-		return fenced(q, "another holder was admitted with the same token"+unlessLost)
+		return fenced("admit", q, "another holder was admitted with the same token"+unlessLost)
 	}
 	g.highest = q
 	return nil

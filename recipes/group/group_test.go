@@ -255,7 +255,7 @@ func TestLostReplies(t *testing.T) {
 func TestARefusalIsReported(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		must(h.Create(w.Context(), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...)))
+		must(h.Create(w.Context(), path, nil, session.Parents(), session.WithNodeACL(session.AnyoneACL(session.PermRead)...)))
 		m := join(w, h, "a", "1")
 		bubble.Within(w, time.Second, m.Done())
 		require.ErrorIs(w, m.Err(), session.ErrNoAuth)

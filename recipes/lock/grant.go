@@ -202,7 +202,7 @@ func gone(err error) error {
 // overwrite or delete anything else.
 func checkContender(s *session.Session, path, op string) error {
 	if s == nil {
-		return errors.New("lock: " + op + ": s: nil session")
+		return errors.New(op + ": s: nil session")
 	}
 	if err := znode.Validate(path); err != nil {
 		return failed(s, op, path, fmt.Errorf("%w: contenderPath: %w", session.ErrInvalidPath, err))

@@ -53,7 +53,7 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	cfg.Session, cfg.Kind, cfg.Path = s, "lock", path
 	cfg.Name, cfg.Form, cfg.Parent = k.name, k.form, k.limit()
 	if o.layout == Troupe {
-		cfg.Data = append([]byte(recipe.Identity(s).Note()), cfg.Data...)
+		cfg.Data = append([]byte(znode.Identity(recipe.Identity(s)).Note()), cfg.Data...)
 	}
 	cfg.Machine = func() machine.Machine { return k.machine(path, cfg.Data) }
 	if k.form != znode.Alone { // then others leave no trace
@@ -184,7 +184,7 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 			_ = release()
 		}
 	}()
-	inner, cancel := session.Within(ctx, g.Hold)
+	inner, cancel := recipe.Within(ctx, g.Hold)
 	err = f(inner, g)
 	cancel()
 	if lost := g.last().lost(); lost != nil {
@@ -197,16 +197,16 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 var (
 	// ErrHeld is returned by TryLock: another contender is ahead in ZooKeeper's order, or another
 	// goroutine on the same instance.
-	ErrHeld = errors.New("lock: held by another")
+	ErrHeld = errors.New("held by another")
 
 	// ErrDeadlock refuses a wait that could never end: the context descends from the context of a
 	// grant on the same path.
-	ErrDeadlock = errors.New("lock: already held by the caller's own context")
+	ErrDeadlock = errors.New("already held by the caller's own context")
 
 	// ErrUpgrade refuses to turn a read grant into a write grant: the context of a wait for the
 	// write side descends from the context of a grant of the read side. Two readers that both did
 	// that would wait for each other forever. Release the read grant, then acquire the write side.
-	ErrUpgrade = errors.New("lock: a read grant cannot be upgraded")
+	ErrUpgrade = errors.New("a read grant cannot be upgraded")
 
 	// ErrLimit is returned by semaphores: the limit in ZooKeeper differs from the number of permits
 	// that an instance was created with, when it first reads it; or the limit has become less than

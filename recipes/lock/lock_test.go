@@ -249,7 +249,7 @@ func TestAGrantThatCannotBeReadEnds(t *testing.T) {
 func TestARecordThatMayNotBeWrittenIsAnError(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		_, err := h.Create(w.Context(), path+"/held", []byte("1"), session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
+		_, err := h.Create(w.Context(), path+"/held", []byte("1"), session.Parents(), session.WithNodeACL(session.AnyoneACL(session.PermRead)...))
 		require.NoError(w, err)
 		_, err = delayed(h).Lock(w.Context())
 		require.ErrorIs(w, err, session.ErrNoAuth)

@@ -129,7 +129,7 @@ func contendersOf(entries []contenders.Entry, r contenders.Record) []Contender {
 		case i == 0 && r.Unread: // it may wait for a delay
 			all[i].Unread, all[i].Holding = true, false
 		case i == 0 && e.Token == r.Waits: // it waits for one
-			all[i].Delayed, all[i].Holding = Delay{r.Token, r.By, r.Until()}, false
+			all[i].Delayed, all[i].Holding = Delay{r.Token, session.Identity(r.By), r.Until()}, false
 		}
 	}
 	return all
@@ -155,7 +155,7 @@ func (l *Lock) Delay(ctx context.Context) (d Delay, err error) {
 	case failure != nil:
 		return d, failed(l.session, "delay", l.path, failure)
 	case len(all) == 0:
-		return Delay{Token: r.Token, Owner: r.By}, nil // the contender that began to wait has gone
+		return Delay{Token: r.Token, Owner: session.Identity(r.By)}, nil // the contender that began to wait has gone
 	}
 	return all[0].Delayed, nil
 }

@@ -299,7 +299,7 @@ func TestTheLimitIsAgreed(t *testing.T) {
 		require.NoError(w, held(w, three).Release(w.Context()))
 		five := semaphore(h, 5)
 		refused(five, (*lock.Lock).Lock)
-		require.Contains(w, refused(five, (*lock.Lock).TryLock), "lock: the semaphore's limit is another: it is 3, not 5")
+		require.Contains(w, refused(five, (*lock.Lock).TryLock), "the semaphore's limit is another: it is 3, not 5")
 		require.NoError(w, five.Err(), "a caller was refused; the instance goes on")
 		five.Acquire()
 		bubble.Within(w, time.Second, five.Done())

@@ -77,10 +77,10 @@ const latest = 253_402_214_400_000
 func entryOf(i browse.Entry) Entry {
 	e := Entry{
 		ID: i.ID, Data: i.Body, Priority: i.Priority, Attempts: i.Attempts + i.Tried, Claimed: i.Claimed, Unread: i.Unread,
-		Owner: i.Owner, Session: i.Session, Since: i.Since,
+		Owner: session.Identity(i.Owner), Session: i.Session, Since: i.Since,
 	}
 	if f := layout.ParseFailure(i.Failure); f.Time > 0 {
-		e.LastError = Failure{f.Error, time.UnixMilli(min(f.Time, latest)), f.By}
+		e.LastError = Failure{f.Error, time.UnixMilli(min(f.Time, latest)), session.Identity(f.By)}
 	}
 	if i.Due > 0 {
 		e.Due = time.UnixMilli(min(i.Due, latest))
@@ -114,7 +114,8 @@ func (q *Queue) Consumers(ctx context.Context) (all []ConsumerInfo, err error) {
 		for _, id := range at.Names(ctx, at.Root.Consumers(), &err) {
 			data, stat, failed := q.session.Get(ctx, at.Root.Consumer(id))
 			c := ConsumerInfo{ID: id, Session: stat.EphemeralOwner, Since: stat.Ctime, InHand: held[id]}
-			c.Owner, data = znode.CutIdentity(data)
+			owner, data := znode.CutIdentity(data)
+			c.Owner = session.Identity(owner)
 			_, _ = fmt.Sscanf(string(data), "prefetch %d", &c.Prefetch)
 			if !errors.Is(failed, session.ErrNoNode) {
 				all = append(all, c)
@@ -127,7 +128,7 @@ func (q *Queue) Consumers(ctx context.Context) (all []ConsumerInfo, err error) {
 
 // failure is an error as it is recorded in an item, now and by this process.
 func (q *Queue) failure(text string) json.RawMessage {
-	return layout.Failure{Error: text, Time: time.Now().UnixMilli(), By: recipe.Identity(q.session)}.Encode()
+	return layout.Failure{Error: text, Time: time.Now().UnixMilli(), By: znode.Identity(recipe.Identity(q.session))}.Encode()
 }
 
 // Find is the item with this id, or the dead letter. It searches as Remove does; if there is none

@@ -173,7 +173,7 @@ func (i *Item) settle(ctx context.Context, c consume.Command) error {
 	if i.Hold == nil {
 		return nil
 	}
-	if slices.Contains(slices.Collect(session.HoldsFrom(ctx)), i.Hold) { // such a ctx ends with the item, and would end the wait
+	if slices.Contains(recipe.HoldsFrom(ctx), i.Hold) { // such a ctx ends with the item, and would end the wait
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), i.queue.session.Status().Timeout)
 		defer cancel()

@@ -213,11 +213,11 @@ func putOptionsOf(q *Queue, n int, opts []PutOption) (o putOptions, err error) {
 	case o.under == nil:
 		return o, nil
 	}
-	for part := range session.HoldsFrom(o.under.Context()) {
+	for _, part := range recipe.HoldsFrom(o.under.Context()) {
 		if part.Session() != q.session {
 			return o, fmt.Errorf("Under: %w: the possession belongs to another session", session.ErrUnsupported)
 		}
-		o.guard = append(o.guard, session.CheckOp(part.Path(), -1).Under(o.under))
+		o.guard = append(o.guard, recipe.Under(session.CheckOp(part.Path(), -1), o.under))
 	}
 	return o, nil
 }

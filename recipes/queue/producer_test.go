@@ -157,7 +157,7 @@ func TestTheReceiptIsDeleted(t *testing.T) {
 func TestB54_FailedPut(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
-		must(s.Create(bubble.Minute(t), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...)))
+		must(s.Create(bubble.Minute(t), path, nil, session.Parents(), session.WithNodeACL(session.AnyoneACL(session.PermRead)...)))
 		q := newQueue(t, s)
 		refuses(t, q, session.ErrNoAuth) // not even the receipt can be made
 		require.NoError(t, s.Delete(bubble.Minute(t), path, -1))

@@ -163,7 +163,7 @@ var (
 
 	// ErrOverdue is the cause of a loss: the item was not acknowledged or returned within its
 	// visibility timeout.
-	ErrOverdue = errors.New("queue: not settled in time")
+	ErrOverdue = errors.New("not settled in time")
 )
 
 // lost turns the end of an item into the error of a late Ack or Nack: for these, an earlier release

@@ -120,7 +120,7 @@ func (f functions) Follow(ctx context.Context) (context.Context, error) {
 }
 
 func (f functions) HoldsFrom(ctx context.Context) {
-	for range session.HoldsFrom(ctx) {
+	for range recipe.HoldsFrom(ctx) {
 		panic("the context is of no hold")
 	}
 }
@@ -146,7 +146,7 @@ func (f functions) Transact(ctx context.Context) {
 }
 
 func (f functions) Within(ctx context.Context) (context.Context, context.CancelFunc) {
-	return session.Within(ctx, f.g)
+	return recipe.Within(ctx, f.g)
 }
 
 var contexts = reflect.TypeFor[context.Context]()

@@ -242,7 +242,7 @@ func sameNumbers(w *bubble.World, row watched) {
 	other := zktest.Start(w)
 	maker, err := session.Open(bubble.Minute(w), other.Hosts(), session.WithDialer(other.Dialer()))
 	require.NoError(w, err)
-	defer func() { _ = maker.CloseWithin(time.Minute) }()
+	defer func() { _ = session.CloseWithin(maker, time.Minute) }()
 	require.NoError(w, other.Set("/", nil))
 	row.make(w, maker, "two")
 	server.Store(other)

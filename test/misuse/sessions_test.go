@@ -96,7 +96,7 @@ func sessions(w *world) (rows []row) {
 func operations(w *world) []row {
 	ctx, sys := w.Context(), w.System().Scope()
 	require.NoError(w, actors.New(nil, actors.WithLogger(nil), actors.WithRestarts(actors.Restarts{Min: -1})).Close(ctx))
-	within, end := session.Within(ctx, nil)
+	within, end := recipe.Within(ctx, nil)
 	end()
 	create, multi := of(w.s.Create, ctx, "/a", nil), of(w.s.Multi, ctx)
 	rows := []row{
@@ -114,13 +114,13 @@ func operations(w *world) []row {
 		{"recipe.NewClaims: no session", call(recipe.NewClaims[int], recipe.ClaimsConfig{}, func(*recipe.Possession) int { return 0 }), nil, "Session: nil"},
 		{"recipe.NewClaims: no machine", call(recipe.NewClaims[int], recipe.ClaimsConfig{Session: w.s}, func(*recipe.Possession) int { return 0 }), nil, "Machine: nil"},
 		{"actors.Spawn: no constructor", call(actors.Spawn[int], sys, actors.Spec[int]{Name: "nobody"}), nil, "Spec.New is nil"},
-		{"session.Op.Under: nil", multi(session.CheckOp("/", -1).Under(nil)), session.ErrLost, "Under: p: …no possession"},
-		{"session.Within: nil", func() error { return context.Cause(within) }, nil, "session.Within: p: no possession"},
+		{"recipe.Under: nil", multi(recipe.Under(session.CheckOp("/", -1), nil)), session.ErrLost, "recipe.Under: p: …no possession"},
+		{"recipe.Within: nil", func() error { return context.Cause(within) }, nil, "recipe.Within: p: no possession"},
 		{"actors.Spawn: the zero scope", call(actors.Spawn[int], nil, actors.Spec[int]{New: func(actors.Self[int]) actors.Receiver[int] { return nil }}), actors.ErrStopped, ""},
 		{"actors.Scope.Group: the zero scope", call(actors.Scope{}.Group, "a", "group"), actors.ErrStopped, ""},
 	}
 	for what, opt := range map[string]session.CreateOption{
-		"option: nil": nil, "TTL: 0s": session.TTL(0), "TTL: -1ns": session.TTL(-1), "TTL: 2562047h": session.TTL(forever), "NodeACL: ": session.NodeACL(),
+		"opts[0]: nil": nil, "TTL: 0s": session.TTL(0), "TTL: -1ns": session.TTL(-1), "TTL: 2562047h": session.TTL(forever), "WithNodeACL: ": session.WithNodeACL(),
 	} {
 		rows = append(rows, row{"session.Create: " + what, create(opt), nil, what},
 			row{"session.CreateOp: " + what, multi(session.CreateOp("/a", nil, opt)), nil, "ops[0]: " + what})
@@ -131,7 +131,7 @@ func operations(w *world) []row {
 		rows = append(rows, row{"session.CreateOp: " + what, multi(session.CheckOp("/", -1), session.CreateOp("/a", nil, opt)), session.ErrUnsupported, "ops[1]: "})
 	}
 	for i, acl := range notACLs {
-		rows = append(rows, row{fmt.Sprintf("session.NodeACL: ACL %d", i), create(session.NodeACL(acl...)), session.ErrInvalidACL, "NodeACL: "},
+		rows = append(rows, row{fmt.Sprintf("session.WithNodeACL: ACL %d", i), create(session.WithNodeACL(acl...)), session.ErrInvalidACL, "WithNodeACL: "},
 			row{fmt.Sprintf("session.SetACL: ACL %d", i), call(w.s.SetACL, ctx, "/a", acl, -1), session.ErrInvalidACL, "set acl /a: "})
 	}
 	return rows

@@ -35,6 +35,6 @@ func Open(t TB, srv *zktest.Server, opts ...session.Option) *session.Session {
 	if err != nil {
 		t.Fatalf("zksession: %v", err)
 	}
-	t.Cleanup(func() { _ = s.CloseWithin(5 * time.Second) }) // the test may have cut it off
+	t.Cleanup(func() { _ = session.CloseWithin(s, 5*time.Second) }) // the test may have cut it off
 	return s
 }

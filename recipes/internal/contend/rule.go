@@ -52,7 +52,7 @@ func (shared) LeavesAnother(self, last znode.Contender) bool {
 
 // ErrLimit fails the claims of a semaphore: its limit is not the expected one, or is too small for
 // them.
-var ErrLimit = errors.New("lock: the semaphore's limit is another")
+var ErrLimit = errors.New("the semaphore's limit is another")
 
 // Permits is the rule of semaphores: it is a contender's turn when it and all ahead of it fit under
 // the limit, which is in the data of the contenders' parent. A contender that does not fit blocks

@@ -43,7 +43,8 @@ func (e Entry) read(data []byte, czxid int64) Entry {
 	if e.Held || placed { // otherwise what looks like notes is its own data
 		e.Data = znode.Notes{Unlock: notes.Unlock}.Write(body)
 	}
-	e.Owner, e.Data = znode.CutIdentity(e.Data)
+	owner, rest := znode.CutIdentity(e.Data)
+	e.Owner, e.Data = session.Identity(owner), rest
 	return e
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrDuplicate: another member lives under the same id.
-var ErrDuplicate = errors.New("group: another member has this id")
+var ErrDuplicate = errors.New("another member has this id")
 
 // Config is what a member knows of itself.
 type Config struct {

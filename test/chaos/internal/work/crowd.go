@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
@@ -39,7 +40,7 @@ func sessionsLoad(ctx context.Context, e *env) {
 		return
 	}
 	defer e.release(ctx, "close the second session", second.Close)
-	second.Start()
+	recipe.Start(second)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for i, s := range []*session.Session{e.sess, second, e.sess, second} {

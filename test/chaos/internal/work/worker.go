@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
@@ -119,7 +120,7 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	sess.Start()
+	recipe.Start(sess)
 	e := &env{Config: cfg, Writer: w, sess: sess, busy: busy}
 	e.open = func() (*session.Session, error) {
 		s, err := session.New(cfg.Servers, options...)
