@@ -20,7 +20,7 @@ var parts = []part{
 	{"internal/zkserver", []string{"internal/zkserver"}, 5995},
 	{"zktest", []string{"zktest"}, 2501},
 	{"internal", []string{"internal", "."}, 3000},
-	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "cmd"}, 6218},
+	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "health", "cmd"}, 6218},
 }
 
 // sums are the product as a user has it: what a program with all recipes links, what its tests link
@@ -28,7 +28,7 @@ var parts = []part{
 var sums = []part{
 	{"linked", nil, 37909}, // go list tells the folders
 	{"test tools", []string{"internal/zkserver", "zktest", "recipe/recipetest"}, 10402},
-	{"commands and fx", []string{"cmd", "fxmodule"}, 5363},
+	{"commands and fx", []string{"cmd", "fxmodule", "health"}, 5363},
 }
 
 // wayTypes is how many types may have methods on the way of a held lock: see make way.
@@ -47,7 +47,7 @@ var larger = map[string]int{
 const faceTypes, faceNames = 16, 163
 
 // layers are the folders of the root, from the ground up. A folder imports those before it.
-var layers = []string{"internal", "machine", "actors", "session", "recipe", "recipes", "zktest", "fxmodule", "cmd"}
+var layers = []string{"internal", "machine", "actors", "session", "recipe", "recipes", "zktest", "health", "fxmodule", "cmd"}
 
 // upwards are today's imports against that order.
 var upwards = map[string]int{}
