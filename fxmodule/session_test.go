@@ -38,7 +38,7 @@ type both struct {
 // twice is an application's part with two sessions, and a Config under the second one's name.
 func twice(opts ...session.Option) fx.Option {
 	return fx.Options(fx.Supply(fxmodule.Default("us.example:2181"), fx.Annotate(fxmodule.Default("eu.example:2181"), fx.ResultTags(`name:"eu"`))),
-		fxmodule.Session("eu", opts...))
+		fxmodule.NamedSession("eu", opts...))
 }
 
 // The options in On use the session that it names, all others the module's. Faults of one leave the

@@ -19,7 +19,7 @@ import (
 // The test closes s.
 func Server(s *zktest.Server) fx.Option { return connected(s, ``) }
 
-// ServerOf is Server for the fxmodule.Session of a name.
+// ServerOf is Server for the fxmodule.NamedSession of a name.
 func ServerOf(session string, s *zktest.Server) fx.Option {
 	return connected(s, `name:"`+session+`"`)
 }

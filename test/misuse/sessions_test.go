@@ -220,7 +220,7 @@ func modules(w *world) (rows []row) {
 	fns := [4]any{lead, work, func(context.Context, *twopc.Proposal) error { return nil }, func(context.Context, config.Snapshot[int]) error { return nil }}
 	for _, bad := range []string{"", `a"b`, "a`b", `a\b`, "a\nb", "a\xffb"} {
 		named := callers(bad, fns)
-		named["Join"], named["Session"], named["On"] = fxmodule.Join(bad, group.Member{ID: "a"}), fxmodule.Session(bad), fxmodule.On(bad)
+		named["Join"], named["NamedSession"], named["On"] = fxmodule.Join(bad, group.Member{ID: "a"}), fxmodule.NamedSession(bad), fxmodule.On(bad)
 		for _, i := range instances {
 			named[i.kind] = i.at(bad, "/a")
 		}
@@ -272,12 +272,12 @@ func modules(w *world) (rows []row) {
 	add("Options", "a wrong one", "fxmodule.Options: …WithTick: ", fxmodule.Options(session.WithTick(-1)))
 	add("Options", "twice", "Options", fxmodule.Options(), fxmodule.Options())
 	cfg := func(c fxmodule.Config) fx.Option { return fx.Supply(fx.Annotate(c, fx.ResultTags(`name:"x"`))) }
-	add("Session", "a wrong Config", `fxmodule.Session("x"): fxmodule: Config.Servers`, fxmodule.Session("x"), cfg(fxmodule.Config{Timeout: 1}))
-	add("Session", "a wrong option", `fxmodule.Session("x"): session.New: WithTimeout`, fxmodule.Session("x", session.WithTimeout(-1)), cfg(fxmodule.Default("x")))
-	add("Session", "no server", `fxmodule.Session("x"): no session with ZooKeeper at x`, fxmodule.Session("x", refusing), cfg(fxmodule.Default("x")))
+	add("NamedSession", "a wrong Config", `fxmodule.NamedSession("x"): fxmodule: Config.Servers`, fxmodule.NamedSession("x"), cfg(fxmodule.Config{Timeout: 1}))
+	add("NamedSession", "a wrong option", `fxmodule.NamedSession("x"): session.New: WithTimeout`, fxmodule.NamedSession("x", session.WithTimeout(-1)), cfg(fxmodule.Default("x")))
+	add("NamedSession", "no server", `fxmodule.NamedSession("x"): no session with ZooKeeper at x`, fxmodule.NamedSession("x", refusing), cfg(fxmodule.Default("x")))
 	on := fxmodule.On("x", fxmodule.Election("x", "/x"), fxmodule.RunLeader("x", lead))
-	add("On", "no Session", `^fxmodule.On("x"): the graph has no fxmodule.Session of that name`, on)
-	require.NoError(w, fx.ValidateApp(fx.NopLogger, fxmodule.Module, given, fxmodule.Session("x"), cfg(fxmodule.Default("x")), on))
+	add("On", "no NamedSession", `^fxmodule.On("x"): the graph has no fxmodule.NamedSession of that name`, on)
+	require.NoError(w, fx.ValidateApp(fx.NopLogger, fxmodule.Module, given, fxmodule.NamedSession("x"), cfg(fxmodule.Default("x")), on))
 	// What the graph does not provide, or can't, is named with the option and with the function.
 	paper, ink, leader := fx.Supply(fx.Annotate("A4", fx.ResultTags(`name:"paper"`))), fx.Supply(new(printer)), fxmodule.Election("x", "/x")
 	needs := fxmodule.RunLeader("x", func(context.Context, *election.Term, *session.Session, *printer, tray) error {
@@ -300,9 +300,9 @@ func modules(w *world) (rows []row) {
 		}, nil, says})
 	}
 	require.NoError(w, fx.ValidateApp(fx.NopLogger, fxmodule.Module, given, leader, paper, ink, needs))
-	add("Session", "a nil option", `fxmodule.Session("x"): …opts[0]: nil`, fxmodule.Session("x", nil),
+	add("NamedSession", "a nil option", `fxmodule.NamedSession("x"): …opts[0]: nil`, fxmodule.NamedSession("x", nil),
 		fx.Supply(fx.Annotate(fxmodule.Default("localhost:2181"), fx.ResultTags(`name:"x"`))))
-	add("Session", "no Config", `name="x"`, fxmodule.Session("x"))
+	add("NamedSession", "no Config", `name="x"`, fxmodule.NamedSession("x"))
 	add("On", "a nil option", `fxmodule.On("x"): opts[0]: nil`, fxmodule.On("x", nil))
 	add("Consume", "a nil option", `fxmodule.Consume("x"): opts[0]: nil`, fxmodule.Queue("x", "/a"), fxmodule.Consume("x", 1, work, nil))
 	add("Join", "no id", `fxmodule.Join("x"): …id: empty`, fxmodule.Group("x", "/a"), fxmodule.Join("x", group.Member{}))
