@@ -85,19 +85,19 @@ func Site(name, path string, opts ...twopc.Option) fx.Option {
 
 // Group provides a *group.Group under a name. It does not join by itself: see group.Group.Join.
 // When the application stops, it is closed, and its memberships are left.
-func Group(name, path string) fx.Option {
-	return named("Group", name, func(s *session.Session) (*group.Group, error) { return group.New(s, path) })
+func Group(name, path string, opts ...group.Option) fx.Option {
+	return named("Group", name, func(s *session.Session) (*group.Group, error) { return group.New(s, path, opts...) })
 }
 
 // Cell provides a *config.Cell[T] under a name: a configuration value that follows its znode. Until
 // the first read, it is not present and stale: see config.New.
-func Cell[T any](name, path string, codec config.Codec[T]) fx.Option {
-	return named("Cell", name, func(s *session.Session) (*config.Cell[T], error) { return config.New(s, path, codec) })
+func Cell[T any](name, path string, codec config.Codec[T], opts ...config.Option) fx.Option {
+	return named("Cell", name, func(s *session.Session) (*config.Cell[T], error) { return config.New(s, path, codec, opts...) })
 }
 
 // Names provides a *naming.Names under a name.
-func Names(name, root string) fx.Option {
-	return named("Names", name, func(s *session.Session) (*naming.Names, error) { return naming.New(s, root) })
+func Names(name, root string, opts ...naming.Option) fx.Option {
+	return named("Names", name, func(s *session.Session) (*naming.Names, error) { return naming.New(s, root, opts...) })
 }
 
 // named provides an instance under a name. If it has a Close, the stop of the application calls it.

@@ -178,8 +178,8 @@ var instances = []instance{
 	provided[*barrier.Double]("DoubleBarrier", func(n, p string) fx.Option { return fxmodule.DoubleBarrier(n, p, 2) }),
 	provided[*twopc.Coordinator]("Coordinator", func(n, p string) fx.Option { return fxmodule.Coordinator(n, p) }),
 	provided[*twopc.Site]("Site", func(n, p string) fx.Option { return fxmodule.Site(n, p) }),
-	provided[*group.Group]("Group", fxmodule.Group),
-	provided[*naming.Names]("Names", fxmodule.Names),
+	provided[*group.Group]("Group", func(n, p string) fx.Option { return fxmodule.Group(n, p) }),
+	provided[*naming.Names]("Names", func(n, p string) fx.Option { return fxmodule.Names(n, p) }),
 	provided[*config.Cell[int]]("Cell", func(n, p string) fx.Option { return fxmodule.Cell(n, p, config.JSON[int]()) }),
 }
 
