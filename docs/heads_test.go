@@ -477,7 +477,7 @@ func TestTheHeadsOfPackages(t *testing.T) {
 			}
 		},
 		"actors": func(ctx context.Context, t *testing.T, _ *session.Session) {
-			system := actors.New()
+			system, _ := actors.New()
 			require.NoError(t, headOfActors(system)) // which returns when the actor has received
 			require.NoError(t, system.Close(ctx))
 		},

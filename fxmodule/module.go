@@ -16,9 +16,10 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Module provides *session.Session and *actors.System from a [Config] in the graph, and connects
-// and closes them with the application. Every named instance of this package uses that session.
-// Module calls Config.Validate first; its error ends the start.
+// Module provides a *session.Session and its *actors.System, by a [Config] in the graph, and
+// connects and closes them with the application. Every named instance of this package uses that
+// session, except in [On]. Module calls [Config.Validate] first; with an error the application does
+// not start.
 //
 // The graph's metric.MeterProvider gets troupe.session.connected, 1 while the session is connected
 // and otherwise 0; troupe.session.epoch, the number of the epoch; and troupe.session.trust, for how
@@ -31,21 +32,21 @@ func newSystem(lc fx.Lifecycle, b *budget, in struct {
 	fx.In
 	Log *slog.Logger `optional:"true"`
 },
-) *actors.System {
-	system := actors.New(actors.WithLogger(logger(in.Log)))
+) (*actors.System, error) {
+	system, err := actors.New(actors.WithLogger(logger(in.Log)))
 	lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
 		ctx, cancel := b.until(ctx, systemDone)
 		defer cancel()
 		return system.Close(ctx)
 	}})
-	return system
+	return system, err
 }
 
 // namedInputs are the inputs of a session that have its name in the graph. The tags of an fx.In
 // struct are constants, so opened makes a constructor for each name that gathers them.
 type namedInputs struct {
 	config Config
-	extra  *extraOptions      // of Options or Session; nil: none
+	extra  *extraOptions      // of Options or NamedSession; nil: none
 	dialer development.Dialer // of package fxtest, to a server of zktest; nil: none
 }
 

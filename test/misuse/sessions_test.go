@@ -43,7 +43,7 @@ func init() { cancel() }
 
 // sessions are misuses of how a session is made.
 func sessions(w *world) (rows []row) {
-	closed := actors.New()
+	closed := must(actors.New())
 	require.NoError(w, closed.Close(w.Context()))
 	add := func(what string, is error, says string, opts ...any) {
 		try := call(session.New, append([]any{[]string{"a:2181"}}, opts...)...)
@@ -95,9 +95,9 @@ func sessions(w *world) (rows []row) {
 // operations are misuses of what a session does, and of what recipes are made from.
 func operations(w *world) []row {
 	ctx, sys := w.Context(), w.System().Scope()
-	require.NoError(w, actors.New(nil, actors.WithLogger(nil), actors.WithRestarts(actors.Restarts{Min: -1})).Close(ctx))
 	within, end := session.Within(ctx, nil)
 	end()
+	system := of(actors.New)
 	create, multi := of(w.s.Create, ctx, "/a", nil), of(w.s.Multi, ctx)
 	rows := []row{
 		{"session.Create: no parent", call(w.s.Create, ctx, "/no/such/parent", nil), session.ErrNoNode, "that is its parent, which Parents() makes"},
@@ -113,12 +113,16 @@ func operations(w *world) []row {
 		{"recipe.New: no machine", call(recipe.New, recipe.Config{Session: w.s}), nil, "Machine: nil"},
 		{"recipe.NewClaims: no session", call(recipe.NewClaims[int], recipe.ClaimsConfig{}, func(*recipe.Possession) int { return 0 }), nil, "Session: nil"},
 		{"recipe.NewClaims: no machine", call(recipe.NewClaims[int], recipe.ClaimsConfig{Session: w.s}, func(*recipe.Possession) int { return 0 }), nil, "Machine: nil"},
+		{"actors.New: a nil option", call(actors.New, nil), nil, "actors.New: opts[0]: nil"},
 		{"actors.Spawn: no constructor", call(actors.Spawn[int], sys, actors.Spec[int]{Name: "nobody"}), nil, "Spec.New is nil"},
 		{"session.Op.Under: nil", multi(session.CheckOp("/", -1).Under(nil)), session.ErrLost, "Under: p: …no possession"},
 		{"session.Within: nil", func() error { return context.Cause(within) }, nil, "session.Within: p: no possession"},
 		{"actors.Spawn: the zero scope", call(actors.Spawn[int], nil, actors.Spec[int]{New: func(actors.Self[int]) actors.Receiver[int] { return nil }}), actors.ErrStopped, ""},
 		{"actors.Scope.Group: the zero scope", call(actors.Scope{}.Group, "a", "group"), actors.ErrStopped, ""},
 	}
+	rows = slices.Concat(rows, each("actors.WithLogger", actors.WithLogger, system, nil, nil),
+		each("actors.WithRestarts", actors.WithRestarts, system, nil, actors.Restarts{Min: -1}, actors.Restarts{Max: -1}, actors.Restarts{Limit: -1},
+			actors.Restarts{Within: -1}, actors.Restarts{Min: 2, Max: 1}, actors.Restarts{Max: time.Millisecond}))
 	for what, opt := range map[string]session.CreateOption{
 		"option: nil": nil, "TTL: 0s": session.TTL(0), "TTL: -1ns": session.TTL(-1), "TTL: 2562047h": session.TTL(forever), "NodeACL: ": session.NodeACL(),
 	} {
