@@ -23,8 +23,8 @@ import (
 //
 // The graph's metric.MeterProvider gets troupe.session.connected, 1 while the session is connected
 // and otherwise 0; troupe.session.epoch, the number of the epoch; and troupe.session.trust, for how
-// many seconds the session may still be trusted if nothing more is heard. An idle session, on which
-// nothing depends, lets that run down to 0.
+// many seconds the session may still be trusted if nothing more is heard. It goes down to 0 while
+// nothing depends on the session.
 var Module = fx.Module("troupe", fx.Provide(newSystem, newBudget, func() wirings { return wirings{} }), opened("", "fxmodule.Module", "fxmodule.Options"), needed(""))
 
 // newSystem makes the application's system, which is closed after all actors in it.
@@ -99,10 +99,10 @@ func opened(name, title, extraTitle string) fx.Option {
 		fx.Provide(fx.Annotated{Name: name, Target: open}))
 }
 
-// Options has [Module] make its session with options, besides those of the [Config]:
-// session.WithSessionFile, session.WithDialer, and others that are not in a Config. Where both set
-// the same, these count. At most one Options in an application. The session's system and its start
-// are the application's: session.WithSystem and session.WithDeferredStart change nothing.
+// Options adds options to those with which [Module] makes its session by the [Config]:
+// session.WithSessionFile, session.WithDialer, and others that a Config has no field for. They take
+// precedence over its fields. An application has at most one Options. The session's system and its
+// start are the application's: session.WithSystem and session.WithDeferredStart change nothing.
 func Options(opts ...session.Option) fx.Option {
 	if err := noNil("fxmodule.Options", opts); err != nil {
 		return fx.Error(err)
@@ -113,7 +113,7 @@ func Options(opts ...session.Option) fx.Option {
 // extraOptions are the options of a session that are not in its Config.
 type extraOptions struct{ options []session.Option }
 
-// logger is the application's, or, for want of one, [slog.Default] from warnings up.
+// logger is the application's, or, without one, [slog.Default] from warnings up.
 func logger(log *slog.Logger) *slog.Logger {
 	if log == nil {
 		return logs.New(nil)
@@ -121,10 +121,10 @@ func logger(log *slog.Logger) *slog.Logger {
 	return log
 }
 
-// SessionOptions are the options of a session by this configuration, for a program without fx; its
-// servers are Config.Servers. Startup and the fields of the embedded server are ignored. A file of
-// TLS that can't be read now is an error; one that can't be read later is logged. A Config from
-// outside goes through [Config.Validate] first.
+// SessionOptions returns the options of a session by this configuration, for a program without fx;
+// it passes them to session.New, with Config.Servers. Startup and the fields of the embedded server
+// are ignored. A TLS file that can't be read now is an error; one that can't be read later is
+// logged. Call [Config.Validate] first, which finds the other mistakes.
 func (c Config) SessionOptions(log *slog.Logger) ([]session.Option, error) {
 	c = c.withDefaults()
 	opts := []session.Option{session.WithTimeout(time.Duration(c.Timeout)), session.WithMaxPacket(c.MaxPacket)}

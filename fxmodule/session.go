@@ -9,10 +9,10 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// NamedSession provides a further *session.Session, under a name, besides that of [Module], which
-// it needs: with the [Config] of that name, and with options, as [Options] gives them to the
-// module's. It is connected and closed like the module's, and its metrics have the attribute
-// "session". [On] puts instances on it.
+// NamedSession provides a further *session.Session, under a name. It needs [Module] and a [Config]
+// of that name in the graph; opts are what [Options] is for the module's session. The session is
+// connected and closed like the module's, and its metrics have the attribute "session". [On] makes
+// instances use it.
 //
 //	fx.Supply(fx.Annotate(europe, fx.ResultTags(`name:"eu"`))), // a Config
 //	fxmodule.NamedSession("eu"),
@@ -26,9 +26,9 @@ func NamedSession(name string, opts ...session.Option) fx.Option {
 		fx.Provide(fx.Annotated{Name: name, Target: func() *extraOptions { return &extraOptions{opts} }}))
 }
 
-// On has the instances and functions of this package among opts use the [NamedSession] of that
-// name. So does everything else in opts that depends on a *session.Session. The names of instances
-// are unique in the application, over all sessions.
+// On makes the instances and functions of this package in opts use the [NamedSession] of that name,
+// and everything else in opts that depends on a *session.Session. The names of instances are unique
+// in the application, over all sessions.
 func On(name string, opts ...fx.Option) fx.Option {
 	title, err := titled("On", name)
 	if err = cmp.Or(err, noNil(title, opts)); err != nil {
