@@ -50,15 +50,14 @@ func WithLogger(log *slog.Logger) Option {
 // field, and a Max below Min, are errors.
 func WithRestarts(r Restarts) Option {
 	return func(s *System) error {
-		switch with := r.orDefaults(); {
-		case min(r.Min, r.Max, r.Within) < 0 || r.Limit < 0:
+		s.restarts = r.orDefaults()
+		if min(r.Min, r.Max, r.Within) < 0 || r.Limit < 0 {
 			return fmt.Errorf("WithRestarts: a field is negative: %+v", r)
-		case r.Max > 0 && r.Max < with.Min:
-			return fmt.Errorf("WithRestarts: Max: %v is less than Min, %v", r.Max, with.Min)
-		default:
-			s.restarts = with
-			return nil
 		}
+		if r.Max > 0 && r.Max < s.restarts.Min {
+			return fmt.Errorf("WithRestarts: Max: %v is less than Min, %v", r.Max, s.restarts.Min)
+		}
+		return nil
 	}
 }
 
