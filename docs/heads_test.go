@@ -21,7 +21,7 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/fxmodule"
-	"github.com/troupe-go/troupe/fxmodule/health"
+	"github.com/troupe-go/troupe/health"
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/recipes/barrier"
@@ -477,7 +477,7 @@ func TestTheHeadsOfPackages(t *testing.T) {
 			}
 		},
 		"actors": func(ctx context.Context, t *testing.T, _ *session.Session) {
-			system := actors.New()
+			system, _ := actors.New()
 			require.NoError(t, headOfActors(system)) // which returns when the actor has received
 			require.NoError(t, system.Close(ctx))
 		},

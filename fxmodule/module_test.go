@@ -180,6 +180,36 @@ func TestTheOtherInstances(t *testing.T) {
 	}
 }
 
+// Every option that provides an instance takes the options of the instance's own package: an ACL
+// given there is that of the znode.
+func TestGroupCellAndNamesTakeOptions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := zktest.Start(t)
+		acl := session.AnyoneACL(session.PermAll &^ session.PermAdmin)
+		var all struct {
+			fx.In
+			Session *session.Session
+			Rate    *config.Cell[int] `name:"rate"`
+			Names   *naming.Names     `name:"services"`
+			Workers *group.Group      `name:"workers"`
+		}
+		app(t, fx.Supply(fxmodule.Default(server.Hosts()...)), fxmodule.Options(session.WithDialer(server.Dialer())), fx.Populate(&all),
+			fxmodule.Cell("rate", "/rate", config.JSON[int](), config.WithACL(acl...)),
+			fxmodule.Names("services", "/names", naming.WithACL(acl...)),
+			fxmodule.Group("workers", "/workers", group.WithACL(acl...)))
+		ctx := bubble.Minute(t)
+		must(all.Rate.Update(ctx, func(n int) (int, error) { return n + 7, nil }))
+		require.NoError(t, all.Names.Bind(ctx, "billing", []byte("10.0.0.7")))
+		bubble.Within(t, time.Minute, must(all.Workers.Join(group.Member{ID: "me"})).Joined())
+		for _, path := range []string{"/rate", "/names/billing", "/workers"} {
+			have, _, err := all.Session.ACL(ctx, path)
+			require.NoError(t, err)
+			require.Equal(t, acl, have, path)
+		}
+	})
+}
+
 // followers are the instances that follow ZooKeeper by themselves.
 type followers struct {
 	fx.In

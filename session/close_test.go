@@ -89,7 +89,7 @@ func TestEveryoneWhoWaitsForTheEndHearsOfIt(t *testing.T) {
 		},
 		"its system is closed": func(w *harness, _ *session.Session, system *actors.System) { require.NoError(w, system.Close(w.ctx)) },
 	}, func(w *harness, end func(w *harness, s *session.Session, system *actors.System)) {
-		system := actors.New()
+		system, _ := actors.New()
 		s := w.open(session.WithSystem(system), session.WithTimeout(30*time.Second))
 		heal := w.srv.Partition(id(s))
 		end(w, s, system)

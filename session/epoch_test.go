@@ -207,7 +207,7 @@ func TestWhatComesOverAConnectionIsToldBehindIt(t *testing.T) {
 // here by the end of its hold.
 func TestAClientIsToldWhyTheSessionEnded(t *testing.T) {
 	inBubble(t, func(w *harness) {
-		system := actors.New()
+		system, _ := actors.New()
 		s, t := w.openClient(session.WithSystem(system))
 		j := t.inQueue(w)
 		_, err := t.Hold(1, j.Path, j.Stat.Czxid, func(error) {

@@ -277,7 +277,7 @@ func TestTheNextEpochStandsByWhatWasSeen(t *testing.T) {
 func TestAHerdWhoseQuorumIsAwayLosesNothing(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		const herd, timeouts = 100, 10
-		system := actors.New()
+		system, _ := actors.New()
 		w.Cleanup(func() { require.NoError(w, system.Close(context.Background())) })
 		sessions := make([]*session.Session, herd)
 		for i := range sessions {

@@ -100,7 +100,7 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	}
 	s.topic.Publish(s.Status())
 	if s.system == nil {
-		s.system = actors.New(actors.WithLogger(s.log))
+		s.system, _ = actors.New(actors.WithLogger(s.log)) // which is not nil
 	}
 	if err := s.spawn(); err != nil {
 		s.tasks.cut()

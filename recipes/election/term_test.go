@@ -69,7 +69,7 @@ func TestEnvelope(t *testing.T) {
 // for the leader. Owners that others write are read only if they are valid.
 func TestCandidatesSayWhoseTheyAre(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
-		elsewhere := actors.New() // another process
+		elsewhere := must(actors.New()) // another process
 		t.Cleanup(func() { _ = elsewhere.Close(bubble.Minute(t)) })
 		term := leads(t, candidate(t, t.Session(session.WithIdentity("orders-7"), session.WithSystem(elsewhere)), "a"))
 		require.NoError(t, term.Ready(bubble.Minute(t)))

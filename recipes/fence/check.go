@@ -10,17 +10,17 @@ import (
 )
 
 // Check asks ZooKeeper whether a possession is valid: its znode exists, belongs to its session, and
-// has its token. nil means that this was so at an instant between call and return. [ErrFenced]
-// means that the possession has ended, for good. Every other error says nothing about it: ctx's,
-// the session's, [ErrInvalid], session.ErrInvalidPath for a path outside the namespace of s.
+// has its token. It returns nil if that was so at an instant between call and return, and
+// [ErrFenced] if the possession has ended, for good. All other errors leave that open: ctx's, the
+// session's, [ErrInvalid], session.ErrInvalidPath for a path outside the namespace of s.
 //
-// A possession that its holder has released passes until its znode is deleted, for which Release
-// waits. By then the next one may hold, if it is of the same session. [Gate] and [Follow] refuse
-// the former one as soon as they know of the latter's token.
+// When a holder releases its possession, Check returns nil until the znode is deleted; Release
+// waits for that. By then another contender of the same session may hold the lock already. A [Gate]
+// refuses the former holder once it has admitted the new one.
 //
-// If s may not read the znode, a server since 3.8.4 reports only that it exists. Then it is the
-// possession's if its name has a GUID in it, as in Troupe's own layout; in a layout that reuses
-// names the error is session.ErrNoAuth.
+// If the ACL does not let s read the znode, a server since 3.8.4 tells only that it exists. Check
+// then returns nil if the name contains a GUID, as in Troupe's own layout, and session.ErrNoAuth in
+// a layout that reuses names.
 func Check(ctx context.Context, s *session.Session, q Sequencer) error {
 	path, err := locate("check", s, q)
 	if err != nil {

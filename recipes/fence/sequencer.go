@@ -19,16 +19,15 @@ type Sequencer struct {
 	SessionID int64 // the ZooKeeper session that holds it
 }
 
-// String writes the sequencer in the form that [Parse] reads, fit to be sent along in a header or a
-// message:
+// String returns the sequencer in the form that [Parse] reads, for a header or a message:
 //
 //	exclusive:4294967338:0x1000a3b5c2d0001:/locks/orders/_c_3e6c…-lock-0000000007
 func (q Sequencer) String() string {
 	return string(q.Mode) + ":" + strconv.FormatInt(q.Token, 10) + ":0x" + strconv.FormatUint(uint64(q.SessionID), 16) + ":" + q.Path
 }
 
-// Parse decodes the result of [Sequencer.String]. Everything else is [ErrInvalid], with the invalid
-// part. Parsing checks only the form; [Check] verifies that it is true.
+// Parse decodes the result of [Sequencer.String]. For any other text it returns [ErrInvalid], with
+// the invalid part. It checks only the form; [Check] tells whether the possession exists.
 func Parse(s string) (Sequencer, error) {
 	parts := strings.SplitN(s, ":", 4)
 	if len(parts) != 4 {
@@ -113,7 +112,7 @@ const (
 )
 
 var (
-	// ErrFenced: the possession of the sequencer has ended, or a newer one was admitted before.
+	// ErrFenced: the possession has ended, or a [Gate] refuses it: see [Gate.Admit].
 	ErrFenced = errors.New("the possession is over")
 
 	// ErrMode: a [Gate] refuses shared holders, since their tokens do not tell which is newer.

@@ -22,7 +22,7 @@ import (
 // process is a host in a process of its own: others do not know its grants.
 func process(w *bubble.World, name string, opts ...session.Option) *bubble.Host {
 	w.Helper()
-	system := actors.New()
+	system := must(actors.New())
 	w.Cleanup(func() { _ = system.Close(bubble.Minute(w)) })
 	return w.Host(name, append(opts, session.WithSystem(system))...)
 }

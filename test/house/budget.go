@@ -21,7 +21,7 @@ var parts = []part{
 	{"internal/zkserver", []string{"internal/zkserver"}, 5995},
 	{"zktest", []string{"zktest"}, 2501},
 	{"internal", []string{"internal", "."}, 3022},
-	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "cmd"}, 6220},
+	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "health", "cmd"}, 6220},
 }
 
 // sums are the product as a user has it: what a program with all recipes links, what its tests link
@@ -29,7 +29,7 @@ var parts = []part{
 var sums = []part{
 	{"linked", nil, 37983}, // go list tells the folders
 	{"test tools", []string{"internal/zkserver", "zktest", "recipe/recipetest"}, 10403},
-	{"commands and fx", []string{"cmd", "fxmodule"}, 5367},
+	{"commands and fx", []string{"cmd", "fxmodule", "health"}, 5367},
 }
 
 // wayTypes is how many types may have methods on the way of a held lock: see make way.
@@ -48,7 +48,7 @@ var larger = map[string]int{
 const faceTypes, faceNames = 17, 164
 
 // layers are the folders of the root, from the ground up. A folder imports those before it.
-var layers = []string{"internal", "machine", "actors", "session", "gozk", "recipe", "recipes", "zktest", "fxmodule", "cmd"}
+var layers = []string{"internal", "machine", "actors", "session", "gozk", "recipe", "recipes", "zktest", "health", "fxmodule", "cmd"}
 
 // upwards are today's imports against that order.
 var upwards = map[string]int{}

@@ -108,7 +108,11 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	defer stop()
 	busy, drain := context.WithCancel(ctx)
 	defer drain()
-	system, other := actors.New(), &rival{servers: cfg.Direct}
+	system, err := actors.New()
+	if err != nil {
+		return err
+	}
+	other := &rival{servers: cfg.Direct}
 	options := []session.Option{
 		session.WithTimeout(cfg.Timeout), session.WithTick(cfg.Tick), session.WithNamespace(Root), session.WithSystem(system),
 	}
