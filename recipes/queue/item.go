@@ -112,10 +112,10 @@ func (i *Item) Ack(ctx context.Context) error {
 }
 
 // Nack returns the item to the queue, and Done closes. The item keeps its id and its priority, and
-// is delivered again with Attempt increased by one: after the pause that WithBackoff sets, or
-// [After], at the end of its priority; without a pause, at its position. After WithMaxAttempts it
-// goes to the dead letters. [WithError] records why. Errors are those of Ack; after a refusal the
-// consumer tries by itself to return the item.
+// is delivered again with Attempt increased by one: after the pause of [WithPause], or else of
+// WithBackoff, at the end of its priority; without a pause, at its position. After WithMaxAttempts
+// it goes to the dead letters. [WithError] records why. Errors are those of Ack; after a refusal
+// the consumer tries by itself to return the item.
 func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
 	var o nackOptions
 	if err := recipe.Apply(&o, opts); err != nil {
@@ -232,7 +232,7 @@ func (i *Item) warn(by recipe.Asked) {
 		return
 	}
 	i.warning.Store(recipe.Alarm{
-		Log: recipe.Logger(i.queue.session).With("item", i.ID(), "attempt", i.Attempt()), Kind: "queue", Path: i.queue.session.Path(i.queue.path), After: i.queue.cfg.warnAfter, Asked: by, Held: "an item was received and is not settled",
+		Log: recipe.Logger(i.queue.session).With("item", i.ID(), "attempt", i.Attempt()), Kind: "queue", Path: i.queue.session.Path(i.queue.path), After: i.queue.cfg.unsettled, Asked: by, Held: "an item was received and is not settled",
 		Over: func() bool { return i.Err() != nil },
 	}.Set())
 	if i.Err() != nil { // the possession has ended meanwhile

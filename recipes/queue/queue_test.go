@@ -301,7 +301,7 @@ func ephemerals(t *bubble.Cluster) {
 	require.Equal(t, []string{"without me"}, takes(t, q, 1))
 	put(t, q, "here", queue.WithEphemeral(), queue.WithID("red"))
 	i := take(t, q)
-	require.NoError(t, i.Nack(bubble.Minute(t), queue.After(time.Hour))) // it never pauses
+	require.NoError(t, i.Nack(bubble.Minute(t), queue.WithPause(time.Hour))) // it never pauses
 	require.Equal(t, []string{"here"}, takes(t, q, 1))
 	put(t, q, "again", queue.WithID("red"))
 	require.Equal(t, []string{"again"}, takes(t, q, 1))

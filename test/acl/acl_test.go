@@ -58,13 +58,13 @@ var rows = map[string]func(ctx context.Context, s *session.Session, acl []sessio
 			return err
 		}
 		if _, err = q.Put(ctx, nil, queue.WithID("pauses")); err == nil {
-			err = received(queue.After(time.Hour))
+			err = received(queue.WithPause(time.Hour))
 		}
 		if err == nil {
 			_, err = q.Put(ctx, nil, queue.WithID("dead"))
 		}
 		if err == nil {
-			err = errors.Join(received(queue.After(0)), received())
+			err = errors.Join(received(queue.WithPause(0)), received())
 		}
 		return err
 	},

@@ -258,8 +258,8 @@ func queues(w *world) []row {
 		{"queue.WithHeader: a key that is none", put(queue.WithHeader("\xff", "x")), nil, "WithHeader: not"},
 		{"queue.WithHeader: too large", put(queue.WithHeader("k", string(large))), session.ErrTooLarge, "put /a: "},
 		{"queue.WithEphemeral: with a delay", put(queue.WithEphemeral(), queue.WithDelay(1)), session.ErrUnsupported, "WithEphemeral: "},
-		{"queue.Under: nil", put(queue.Under(nil)), session.ErrLost, "Under: p: "},
-		{"queue.Under: of another session", put(queue.Under(item)), session.ErrUnsupported, "Under: …another session"},
+		{"queue.WithHold: nil", put(queue.WithHold(nil)), session.ErrLost, "WithHold: p: "},
+		{"queue.WithHold: of another session", put(queue.WithHold(item)), session.ErrUnsupported, "WithHold: …another session"},
 		{"queue.PutAll: no items", call(q.PutAll, ctx, nil), nil, "items: none"},
 		{"queue.PutAll: one id for two", call(q.PutAll, ctx, [][]byte{nil, nil}, queue.WithID("x")), nil, "WithID: "},
 		{"queue.Remove: no id", call(q.Remove, ctx, ""), nil, "id: empty"},
@@ -281,13 +281,13 @@ func queues(w *world) []row {
 		each("queue.WithDeadLetters", queue.WithDeadLetters, with, session.ErrInvalidPath, "/", "/zookeeper", "/zookeeper/quota", "/a"),
 		each("queue.WithDeadLetters", queue.WithDeadLetters, with, session.ErrInvalidPath, notPaths...),
 		each("queue.WithBackoff", queue.WithBackoff, with, nil, nil),
-		each("queue.WithWarnAfter", queue.WithWarnAfter, with, nil, -1, -forever),
+		each("queue.WithUnsettledWarning", queue.WithUnsettledWarning, with, nil, -1, -forever),
 		each("queue.WithPriority", queue.WithPriority, put, nil, 10_000, -10_000, math.MaxInt, math.MinInt),
 		each("queue.WithDelay", queue.WithDelay, put, nil, -1, -forever),
 		each("queue.WithID", queue.WithID, put, nil, "", "a/b", "..", "\x00", "a\xff", strings.Repeat("x", 256)),
 		each("queue.WithPrefetch", queue.WithPrefetch, consume, nil, 0, -1, 10_001),
 		each("queue.WithWorkers", queue.WithWorkers, consume, nil, 0, -1, 10_001),
-		each("queue.After", queue.After, nack, nil, -1, -forever))
+		each("queue.WithPause", queue.WithPause, nack, nil, -1, -forever))
 }
 
 // commits are misuses of package twopc.

@@ -251,7 +251,7 @@ func (e *env) deal(ctx context.Context, q workQueue, i *queue.Item) {
 		return
 	}
 	if !draining && e.rand.IntN(6) == 0 {
-		e.release(ctx, "nack", func(ctx context.Context) error { return i.Nack(ctx, queue.After(0)) })
+		e.release(ctx, "nack", func(ctx context.Context) error { return i.Nack(ctx, queue.WithPause(0)) })
 		return
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*e.Timeout)
