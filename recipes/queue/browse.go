@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -158,17 +159,15 @@ func (q *Queue) Len(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Remove deletes the item with this id, whether it is waiting, being processed or delayed, or among
-// the dead letters. Its consumer, if any, learns of it from Ack or Nack (session.ErrLost). If there
-// is no such item the error is session.ErrNoNode. It searches the queue as it was when the call
-// began, or later, which costs as much as Len; if the id is not found so, it reads the items, as
-// dead letters have it in their data alone. An item that begins a pause and ends it while Remove
-// searches may be missed.
-func (q *Queue) Remove(ctx context.Context, id string) error {
-	return q.reading("remove", func(at browse.Queue) error {
-		if id == "" {
-			return errors.New("id: empty")
-		}
+// Remove deletes the items with these ids, at least one, one after the other: waiting, being
+// processed, delayed, or dead letters. At the first error it stops; that is session.ErrNoNode if
+// there is no such item. The item's consumer, if any, learns of it from Ack or Nack
+// (session.ErrLost). For each id it searches the queue as it was when the call began, or later,
+// which costs as much as Stats; if the id is not found so, it reads the items, as dead letters have
+// it in their data alone. An item that begins a pause and ends it meanwhile may be missed.
+func (q *Queue) Remove(ctx context.Context, ids ...string) error {
+	return q.each("remove", ids, func(id string) error {
+		at := browse.Queue{Session: q.session, Root: q.root()}
 		err := at.Remove(ctx, id)
 		if errors.Is(err, session.ErrNoNode) {
 			at.Root = layout.Root(q.cfg.dead)
@@ -187,26 +186,36 @@ func (q *Queue) Purge(ctx context.Context, n int) (purged int, err error) {
 	return purged, err
 }
 
-// Requeue moves dead letters of this queue back into it: to the end of their priorities, with ids
-// and headers, and as if they had never been received. Each is a Put that deletes the dead letter
-// in its transaction, in the order of ids; at the first error it stops. That is session.ErrNoNode
-// if there is no such dead letter, or what Put returns. It searches as Remove does.
+// Requeue moves the dead letters with these ids, at least one, back into the queue: to the end of
+// their priorities, with ids and headers, and as if they had never been received. Each is a Put
+// that deletes the dead letter in its transaction, in the order of ids. At the first error it
+// stops; that is session.ErrNoNode if there is no such dead letter, or what Put returns. It
+// searches as Remove does.
 func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
-	return q.reading("requeue", func(browse.Queue) error {
-		for _, id := range ids {
-			if id == "" {
-				return errors.New("ids: an empty one")
+	dead := browse.Queue{Session: q.session, Root: layout.Root(q.cfg.dead)}
+	return q.each("requeue", ids, func(id string) error {
+		return dead.RemoveWith(ctx, id, func(e browse.Entry, removal []session.Op) error {
+			if e.Unread {
+				return fmt.Errorf("ids: %w: %q, which no queue has written", session.ErrUnsupported, id)
 			}
-			dead := browse.Queue{Session: q.session, Root: layout.Root(q.cfg.dead)}
-			err := dead.RemoveWith(ctx, id, func(e browse.Entry, removal []session.Op) error {
-				if e.Unread {
-					return fmt.Errorf("ids: %w: %q, which no queue has written", session.ErrUnsupported, id)
-				}
-				e.Record.Attempts, e.Record.Tried, e.Record.Failure = 0, 0, nil
-				_, err := q.puts.Begin(produce.Put{GUIDs: []string{e.GUID}, Items: []layout.Record{e.Record}, With: removal}).Wait(ctx)
-				return err
-			})
-			if err != nil {
+			e.Record.Attempts, e.Record.Tried, e.Record.Failure = 0, 0, nil
+			_, err := q.puts.Begin(produce.Put{GUIDs: []string{e.GUID}, Items: []layout.Record{e.Record}, With: removal}).Wait(ctx)
+			return err
+		})
+	})
+}
+
+// each does something with each of several ids, until there is an error.
+func (q *Queue) each(op string, ids []string, f func(id string) error) error {
+	return q.reading(op, func(browse.Queue) error {
+		switch {
+		case len(ids) == 0:
+			return errors.New("ids: none given")
+		case slices.Contains(ids, ""):
+			return errors.New("ids: an empty one")
+		}
+		for _, id := range ids {
+			if err := f(id); err != nil {
 				return err
 			}
 		}

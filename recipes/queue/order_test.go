@@ -217,6 +217,8 @@ func TestRequeue(t *testing.T) {
 		id := put(t, q, "unnamed")
 		require.NoError(t, take(t, q).Nack(bubble.Minute(t)))
 		put(t, q, "x", queue.WithID("b"))
+		require.ErrorContains(t, q.Requeue(bubble.Minute(t)), "ids: none given")
+		require.ErrorContains(t, q.Requeue(bubble.Minute(t), "c", ""), "ids: an empty one")
 		require.ErrorIs(t, q.Requeue(bubble.Minute(t), "c", "b", "a"), queue.ErrDuplicate)
 		require.ErrorIs(t, q.Requeue(bubble.Minute(t), "c"), session.ErrNoNode)
 		require.NoError(t, q.Requeue(bubble.Minute(t), id))
