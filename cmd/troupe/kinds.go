@@ -149,13 +149,13 @@ func (v *survey) election(ctx context.Context, path string) error {
 }
 
 func (v *survey) queue(ctx context.Context, path string) error {
-	n := 0
+	var all queue.Stats
 	q, err := queue.New(v.s, path)
 	if err == nil {
-		n, err = q.Len(ctx)
+		all, err = q.Stats(ctx)
 	}
 	if err == nil {
-		v.uses = append(v.uses, use{Path: path, Kind: "queue", Depth: n})
+		v.uses = append(v.uses, use{Path: path, Kind: "queue", Depth: all.Items})
 	}
 	return err
 }

@@ -148,15 +148,22 @@ func (q *Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	return e, err
 }
 
-// Len counts the items: waiting, being processed, and delayed. It syncs first, so it sees
-// everything that was done before the call. It lists every bucket, one listing for some hundred
-// items, and is only an estimate while others put and take.
-func (q *Queue) Len(ctx context.Context) (n int, err error) {
-	err = q.reading("len", func(at browse.Queue) error {
-		n, err = at.Len(ctx)
+// Stats counts a queue's items.
+type Stats struct {
+	Items   int // all: waiting, being processed, delayed
+	Delayed int // those whose delay or pause is not over, or that no consumer has made available yet
+}
+
+// Stats counts the items in ZooKeeper, nothing of which is cached: it syncs, so it sees everything
+// that was done before the call, and lists every bucket, one reply of about 30 kB for 500 items. A
+// hundred thousand items cost some 200 requests, one after the other. While others put and take the
+// numbers are estimates.
+func (q *Queue) Stats(ctx context.Context) (all Stats, err error) {
+	err = q.reading("stats", func(at browse.Queue) error {
+		all.Items, all.Delayed, err = at.Count(ctx)
 		return err
 	})
-	return n, err
+	return all, err
 }
 
 // Remove deletes the items with these ids, at least one, one after the other: waiting, being

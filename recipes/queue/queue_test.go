@@ -326,6 +326,7 @@ func TestListShowsEveryItemWithItsState(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q, i := filled(t)
 		due := time.Now().Add(time.Hour)
+		require.Equal(t, queue.Stats{Items: 4, Delayed: 1}, must(q.Stats(bubble.Minute(t))))
 		all := must(q.List(bubble.Minute(t), 100))
 		require.Len(t, all, 4)
 		first := must(q.List(bubble.Minute(t), 2))

@@ -174,7 +174,7 @@ func receives(t testing.TB, c *queue.Consumer, want string) {
 
 func length(t testing.TB, q *queue.Queue) int {
 	t.Helper()
-	return must(q.Len(bubble.Minute(t)))
+	return must(q.Stats(bubble.Minute(t))).Items
 }
 
 // below are the names below a path.

@@ -157,8 +157,8 @@ func (e *env) collect(ctx context.Context, q workQueue) error {
 			f := e.fork()
 			dealt.Go(func() error { f.deal(ctx, q, i); return nil }) // owner: collect; ends when the item is settled
 		case <-time.After(200 * time.Millisecond):
-			n, err := q.Len(ctx)
-			if err != nil || n == 0 {
+			all, err := q.Stats(ctx)
+			if err != nil || all.Items == 0 {
 				return err
 			}
 		case <-ctx.Done():
