@@ -178,7 +178,7 @@ func (v *survey) rounds(ctx context.Context, path string) error {
 }
 
 func (v *survey) transactions(ctx context.Context, path string) error {
-	all, err := twopc.List(ctx, v.s, path)
+	all, err := transactionsIn(ctx, v.s, path)
 	for _, t := range all {
 		waiting := 0 // for the votes of so many sites, or for them to acknowledge the outcome
 		for _, site := range t.Sites {

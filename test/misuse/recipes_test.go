@@ -306,13 +306,11 @@ func commits(w *world) []row {
 		{"twopc.Begin: a long id", call(c.Begin, ctx, long, nil, "a"), nil, "id: 1025 bytes"},
 		{"twopc.Begin: too large", call(c.Begin, ctx, "u", large, "a"), session.ErrTooLarge, "payload"},
 		{"twopc.Begin: a closed coordinator", call(closed.Begin, ctx, "u", nil, "a"), session.ErrClosed, "/a/tx/u: closed"},
-		{"twopc.List: no session", call(twopc.List, ctx, nil, "/a"), nil, "twopc.List: s: nil session"},
-		{"twopc.List: a closed session", call(twopc.List, ctx, w.closed, "/a"), session.ErrClosed, "twopc.List /a: s: "},
-		{"twopc.List: no path", call(twopc.List, ctx, w.s, ""), session.ErrInvalidPath, "path: "},
+		{"twopc.List: a closed coordinator", call(closed.List, ctx), session.ErrClosed, "/a: closed"},
 		{"twopc.Recover: a closed coordinator", call(closed.Recover, ctx), session.ErrClosed, "/a: closed"},
 		{"twopc.Tx.Abort: a long reason", call(tx.Abort, ctx, long), nil, "reason: 1025 bytes"},
 		{"twopc.Tx.Ack: undecided", call(tx.Ack, ctx), twopc.ErrUndecided, "/a/tx/t: "},
-		{"twopc.Proposal.Abort: a long reason", call(p.Abort, ctx, long), nil, "reason: 1025 bytes"},
+		{"twopc.Proposal.VoteAbort: a long reason", call(p.VoteAbort, ctx, long), nil, "reason: 1025 bytes"},
 	}
 	names := []string{"", "a/b", "..", "a\x00"}
 	site := of(twopc.NewSite, w.s, "/a", "b")
