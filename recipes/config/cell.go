@@ -136,9 +136,8 @@ func (c *Cell[T]) Load() Snapshot[T] {
 // that was not received. The channel closes when ctx or the cell ends.
 func (c *Cell[T]) Observe(ctx context.Context) <-chan Snapshot[T] { return c.topic.Subscribe(ctx) }
 
-// Await waits until there is a valid value in ZooKeeper and returns it. This is the rendezvous of
-// the ZooKeeper paper, for processes that start before their configuration is known. Errors: ctx's
-// cause; session.ErrClosed.
+// Await waits until there is a valid value in ZooKeeper and returns it: for processes that start
+// before their configuration is known. Errors: ctx's cause; those of Err.
 func (c *Cell[T]) Await(ctx context.Context) (Snapshot[T], error) {
 	for s := range c.Observe(ctx) {
 		if s.Good() {
@@ -161,7 +160,8 @@ func (c *Cell[T]) Done() <-chan struct{} { return c.end.Done() }
 func (c *Cell[T]) Err() error { return c.end.Err() }
 
 // Close ends the cell, and returns when nothing of it is left in this process; after a second, if
-// the codec does not return. The value stays. It is idempotent and prompt, and does not use ctx.
+// the codec does not return. The value stays. It does not wait for ZooKeeper, does not use its
+// context, and is idempotent.
 func (c *Cell[T]) Close(context.Context) error {
 	c.cancel()
 	c.begin.Do(func() { c.onEnded(nil) }) // if the session was not started

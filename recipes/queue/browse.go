@@ -35,7 +35,7 @@ type Entry struct {
 
 	Dead      bool    // of Find: it is a dead letter
 	LastError Failure // zero if none was recorded
-	Unread    bool    // this session may not read it, or no queue has written it: the ID is generated, and the rest unknown
+	Unread    bool    // the ACL forbids this session to read it, or no queue has written it: the ID is generated, the rest unknown
 }
 
 // Failure is why an item was returned, or has become a dead letter.
@@ -46,9 +46,9 @@ type Failure struct {
 }
 
 // Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none.
-// One that this session may not read, and that Take would pass over, is session.ErrNoAuth.
-// It syncs first, so it sees everything that was done before the call. It does not see an item
-// whose delay or pause is over but that no consumer has made available yet.
+// If the ACL forbids this session to read that item, which Take would pass over, the error is
+// session.ErrNoAuth. It syncs first, so it sees everything that was done before the call. It does
+// not see an item whose delay or pause is over but that no consumer has made available yet.
 func (q *Queue) Peek(ctx context.Context) (e Entry, err error) {
 	all, err := q.list(ctx, "peek", 1, true)
 	return append(all, e)[0], err
@@ -90,7 +90,7 @@ func entryOf(i browse.Entry) Entry {
 	return e
 }
 
-// ConsumerInfo describes a consumer of a queue, of this process or of any other.
+// ConsumerInfo describes a consumer of a queue, in any process.
 type ConsumerInfo struct {
 	ID       string           // of its znode: another one in each session
 	Owner    session.Identity // its process, if the consumer says so
@@ -131,9 +131,9 @@ func (q *Queue) failure(text string) json.RawMessage {
 	return layout.Failure{Error: text, Time: time.Now().UnixMilli(), By: recipe.Identity(q.session)}.Encode()
 }
 
-// Find is the item with this id, or the dead letter. It searches as Remove does; if there is none
-// the error is session.ErrNoNode, and session.ErrNoAuth too if it may be a dead letter that this
-// session may not read.
+// Find returns the item with this id, or the dead letter, without claiming it. It searches as
+// Remove does. Errors: session.ErrNoNode if there is none, together with session.ErrNoAuth if it
+// may be a dead letter that the ACL forbids this session to read.
 func (q *Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	err = q.reading("find", func(at browse.Queue) error {
 		found, err := at.Find(ctx, id)
@@ -154,10 +154,9 @@ type Stats struct {
 	Delayed int // those whose delay or pause is not over, or that no consumer has made available yet
 }
 
-// Stats counts the items in ZooKeeper, nothing of which is cached: it syncs, so it sees everything
-// that was done before the call, and lists every bucket, one reply of about 30 kB for 500 items. A
-// hundred thousand items cost some 200 requests, one after the other. While others put and take the
-// numbers are estimates.
+// Stats counts the items by reading: it syncs, so it sees everything that was done before the call,
+// and lists every bucket, one reply of about 30 kB for up to 500 items. A hundred thousand items
+// cost some 200 requests, one after the other. While others put and take, it is an estimate.
 func (q *Queue) Stats(ctx context.Context) (all Stats, err error) {
 	err = q.reading("stats", func(at browse.Queue) error {
 		all.Items, all.Delayed, err = at.Count(ctx)
@@ -184,7 +183,8 @@ func (q *Queue) Remove(ctx context.Context, ids ...string) error {
 	})
 }
 
-// Purge removes the first n items of List, and counts them. Items that change meanwhile may stay.
+// Purge deletes the first n items of List, claimed ones too, and returns how many it has deleted.
+// Items that change meanwhile may stay.
 func (q *Queue) Purge(ctx context.Context, n int) (purged int, err error) {
 	err = q.reading("purge", func(at browse.Queue) error {
 		purged, err = at.Purge(ctx, n)
@@ -214,19 +214,14 @@ func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
 
 // each does something with each of several ids, until there is an error.
 func (q *Queue) each(op string, ids []string, f func(id string) error) error {
-	return q.reading(op, func(browse.Queue) error {
-		switch {
-		case len(ids) == 0:
-			return errors.New("ids: none given")
-		case slices.Contains(ids, ""):
-			return errors.New("ids: an empty one")
+	return q.reading(op, func(browse.Queue) (err error) {
+		if len(ids) == 0 || slices.Contains(ids, "") {
+			err = fmt.Errorf("ids: none, or an empty one: %q", ids)
 		}
-		for _, id := range ids {
-			if err := f(id); err != nil {
-				return err
-			}
+		for n := 0; n < len(ids) && err == nil; n++ {
+			err = f(ids[n])
 		}
-		return nil
+		return err
 	})
 }
 

@@ -100,12 +100,13 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 	return results[1:], err
 }
 
-// Ack acknowledges the item and deletes it. Concurrent acknowledgements share a transaction. With
-// session.ErrLost, the claim was lost before and nothing was changed; the item is delivered to
-// another consumer. If session.ErrUnknownOutcome comes with it, the session ended while the reply
-// was outstanding, and the item was deleted by this Ack or is the next consumer's. If ctx ends
-// first its cause is returned, and the Ack goes on. A ctx that descends from the item's own Context
-// is replaced by one that lasts for the session's timeout. Further calls return the same. Any other
+// Ack acknowledges the item and deletes it. Concurrent acknowledgements share a transaction. If ctx
+// ends first its cause is returned, and the Ack goes on. A ctx that descends from the item's own
+// Context is replaced by one that lasts for the session's timeout. Further calls return the same.
+//
+// Errors: session.ErrLost if the claim was lost before: nothing was changed, and the item is
+// delivered again. With session.ErrUnknownOutcome too, the session ended before the reply, and the
+// item was deleted by this Ack or is delivered again. session.ErrReleased after a Nack. Any other
 // error is ZooKeeper's refusal: the item stays claimed, and Ack can be called again.
 func (i *Item) Ack(ctx context.Context) error {
 	return recipe.Failed(i.queue.session, "ack", i.queue.path, i.settle(ctx, consume.Command{Kind: consume.Ack}))

@@ -86,10 +86,9 @@ func WithDeadLetters(path string) Option {
 }
 
 // WithUnsettledWarning sets the time after which an item that was received and is neither
-// acknowledged nor returned is logged, as a warning with the place of its Take or Consume. The
-// default is ten seconds; it is logged again after a minute and then every ten minutes. 0: never.
-// An item that fxmodule.Consume has given to a function is not logged: it is settled when that
-// returns.
+// acknowledged nor returned is logged, as a warning with the place of its Take or Consume; then
+// after a minute and every ten minutes. The default is ten seconds; 0: never. An item that
+// fxmodule.Consume has given to a function is not logged: it is settled when that returns.
 func WithUnsettledWarning(d time.Duration) Option {
 	return when(d >= 0, func(o *options) { o.unsettled = d }, "WithUnsettledWarning: d: negative: %v", d)
 }
@@ -194,9 +193,8 @@ func WithHeader(key, value string) PutOption {
 }
 
 // WithHold puts the items only while the possession exists: the transaction that puts them checks
-// it. If it has ended, or p is nil, as the Term of a candidate that does not lead, nothing is put,
-// and the error is session.ErrLost. For a possession of another session it is
-// session.ErrUnsupported.
+// it. If it has ended, or p is nil, as the Term of a candidate that does not lead, nothing is put.
+// Errors: session.ErrLost; session.ErrUnsupported for a possession of another session.
 func WithHold(p session.Possession) PutOption {
 	hold := recipe.HoldOf(p)
 	return when(hold != nil, func(o *putOptions) { o.hold = hold }, "WithHold: p: %w: no possession", session.ErrLost)

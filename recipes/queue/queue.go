@@ -151,8 +151,8 @@ var (
 	// ErrEmpty: there is no unclaimed item.
 	ErrEmpty error = layout.ErrEmpty
 
-	// ErrFull: the queue has as many items as WithCapacity allows, including those that are being
-	// processed. ZooKeeper has confirmed that for one instant.
+	// ErrFull: when ZooKeeper was asked, the queue had as many items as WithCapacity allows,
+	// including those that are being processed or wait for their delay.
 	ErrFull error = layout.ErrFull
 
 	// ErrDuplicate: an item with this id waits, is delayed or being processed. Nothing was put.

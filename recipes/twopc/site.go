@@ -242,7 +242,8 @@ func (p *Proposal) Ack(ctx context.Context) error {
 	return recipe.Failed(p.site.session, "acknowledge", p.path(), r.wait(ctx))
 }
 
-// Done closes when there is nothing more to wait for. Err then says why.
+// Done closes when the proposal has ended: by Ack, because its znodes were deleted, or with its
+// site. Err then says which.
 func (p *Proposal) Done() <-chan struct{} { return p.end.Done() }
 
 // Err is nil exactly while Done is open. Afterwards it is session.ErrReleased after Ack; [ErrGone];
