@@ -269,8 +269,8 @@ func headOfTwoPC(ctx context.Context, transfers *twopc.Coordinator, ledger *twop
 	if err != nil {
 		return twopc.Undecided, err
 	}
-	p := <-ledger.Proposals() // of a Site: p.Commit or p.Abort, then p.Decided and p.Ack
-	if err := p.Abort(ctx, "no money"); err != nil {
+	p := <-ledger.Proposals() // of a Site: p.VoteCommit or p.VoteAbort, then p.Decided and p.Ack
+	if err := p.VoteAbort(ctx, "no money"); err != nil {
 		return twopc.Undecided, err
 	}
 	<-tx.Done()

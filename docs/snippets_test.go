@@ -265,8 +265,8 @@ func takesPart(ctx context.Context, sess *session.Session, site string, prepare 
 	for p := range ledger.Proposals() {
 		if p.Voted() == twopc.Undecided {
 			if err := prepare(p.ID(), p.Payload()); err != nil { // durably: either outcome must be possible
-				_ = p.Abort(ctx, err.Error())
-			} else if err := p.Commit(ctx); err != nil {
+				_ = p.VoteAbort(ctx, err.Error())
+			} else if err := p.VoteCommit(ctx); err != nil {
 				return err
 			}
 		}

@@ -193,7 +193,7 @@ func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string 
 		err = recovered(func() error { return i.Nack(ctx, queue.WithError(failure)) })
 		if _, panicked := errors.AsType[*panicError](err); panicked {
 			c.log.Error("the pause of an item is a second, since queue.WithBackoff's function failed", "queue", c.name, "item", i.ID(), "error", err)
-			err = i.Nack(ctx, queue.After(time.Second), queue.WithError(failure))
+			err = i.Nack(ctx, queue.WithPause(time.Second), queue.WithError(failure))
 		}
 	}
 	if err != nil {

@@ -92,6 +92,6 @@ func decide(ctx context.Context, name string, p *twopc.Proposal, call func(conte
 	}
 	log.Warn("a proposal was not carried through", "site", name, "id", p.ID(), "voted", p.Voted(), "error", err)
 	if ctx.Err() == nil && p.Voted() == twopc.Undecided {
-		_ = p.Abort(ctx, "the site has failed") // otherwise the coordinator aborts it when its time is over
+		_ = p.VoteAbort(ctx, "the site has failed") // otherwise the coordinator aborts it when its time is over
 	}
 }

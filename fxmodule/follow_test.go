@@ -114,7 +114,7 @@ func TestRunSite(t *testing.T) {
 				case "panics":
 					panic("out of ink")
 				}
-				if err := p.Commit(ctx); err != nil {
+				if err := p.VoteCommit(ctx); err != nil {
 					return err
 				}
 				<-p.Decided()

@@ -166,7 +166,7 @@ func TestTheOtherInstances(t *testing.T) {
 	tx := must(all.Coordinator.Begin(bubble.Minute(t), "one", []byte("x"), "books"))
 	p := bubble.Within(t, time.Minute, all.Site.Proposals())
 	require.Equal(t, tx.ID(), p.ID())
-	require.NoError(t, p.Commit(bubble.Minute(t)))
+	require.NoError(t, p.VoteCommit(bubble.Minute(t)))
 	bubble.Within(t, time.Minute, tx.Decided())
 	require.Equal(t, twopc.Committed, tx.Outcome())
 	require.Equal(t, 7, must(all.Rate.Update(bubble.Minute(t), func(n int) (int, error) { return n + 7, nil })).Value)

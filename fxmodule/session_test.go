@@ -79,7 +79,7 @@ func TestASecondSession(t *testing.T) {
 				}),
 				fxmodule.Coordinator("books", "/tx"), fxmodule.Site("books", "/tx"), fxmodule.RunSite("books", func(ctx context.Context, p *twopc.Proposal) error {
 					did <- string(p.Payload())
-					return p.Commit(ctx)
+					return p.VoteCommit(ctx)
 				}),
 				fxmodule.Group("workers", "/g"), fxmodule.Join("workers", group.Member{ID: "me"})))
 		require.ElementsMatch(t, []*session.Session{s.Here, s.There}, []*session.Session{(<-leads).Session(), (<-leads).Session()})

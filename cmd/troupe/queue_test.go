@@ -43,7 +43,7 @@ func TestQueueLsSaysWhyItStands(t *testing.T) {
 			must(q.Put(bubble.Minute(t), nil, queue.WithID(id), queue.WithDelay(delay)))
 		}
 		item := must(q.Take(bubble.Minute(t)))
-		require.NoError(t, item.Nack(bubble.Minute(t), queue.WithError(errors.New("no paper "+strings.Repeat("!", 200))), queue.After(100*time.Hour)))
+		require.NoError(t, item.Nack(bubble.Minute(t), queue.WithError(errors.New("no paper "+strings.Repeat("!", 200))), queue.WithPause(100*time.Hour)))
 		must(q.Put(bubble.Minute(t), nil, queue.WithID("held")))
 		must(q.Take(bubble.Minute(t)))
 		time.Sleep(5*time.Minute + 12*time.Second)

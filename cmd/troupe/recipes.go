@@ -126,9 +126,17 @@ type vote struct {
 
 func (v vote) String() string { return v.Site + ":" + v.Vote }
 
+func transactionsIn(ctx context.Context, s *session.Session, path string) ([]twopc.Entry, error) {
+	c, err := twopc.NewCoordinator(s, path)
+	if err != nil {
+		return nil, err
+	}
+	return c.List(ctx)
+}
+
 // transactionsAt are those at a path that exists.
 func transactionsAt(ctx context.Context, s *session.Session, path string) (rows []transactionRow, err error) {
-	all, err := twopc.List(ctx, s, path)
+	all, err := transactionsIn(ctx, s, path)
 	if errors.Is(err, session.ErrNoNode) || err == nil && len(all) == 0 {
 		err = mustBe(ctx, s, path, "path of transactions", "tx", "coordinators", "alive")
 	}

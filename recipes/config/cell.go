@@ -136,9 +136,8 @@ func (c *Cell[T]) Load() Snapshot[T] {
 // that was not received. The channel closes when ctx or the cell ends.
 func (c *Cell[T]) Observe(ctx context.Context) <-chan Snapshot[T] { return c.topic.Subscribe(ctx) }
 
-// Await waits until there is a valid value in ZooKeeper and returns it. This is the rendezvous of
-// the ZooKeeper paper, for processes that start before their configuration is known. Errors: ctx's
-// cause; session.ErrClosed.
+// Await waits until there is a valid value in ZooKeeper and returns it: for processes that start
+// before their configuration is known. Errors: ctx's cause; those of Err.
 func (c *Cell[T]) Await(ctx context.Context) (Snapshot[T], error) {
 	for s := range c.Observe(ctx) {
 		if s.Good() {

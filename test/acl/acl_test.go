@@ -40,9 +40,9 @@ var rows = map[string]func(ctx context.Context, s *session.Session, acl []sessio
 	"queue": func(ctx context.Context, s *session.Session, acl []session.ACL) {
 		q := must(queue.New(s, "/x/y", queue.WithACL(acl...), queue.WithCapacity(3), queue.WithMaxAttempts(2)))
 		must(q.Put(ctx, nil, queue.WithID("pauses")))
-		must(0, must(q.Take(ctx)).Nack(ctx, queue.After(time.Hour)))
+		must(0, must(q.Take(ctx)).Nack(ctx, queue.WithPause(time.Hour)))
 		must(q.Put(ctx, nil, queue.WithID("dead")))
-		must(0, must(q.Take(ctx)).Nack(ctx, queue.After(0)))
+		must(0, must(q.Take(ctx)).Nack(ctx, queue.WithPause(0)))
 		must(0, must(q.Take(ctx)).Nack(ctx))
 	},
 	"twopc": func(ctx context.Context, s *session.Session, acl []session.ACL) {

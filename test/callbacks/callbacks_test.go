@@ -265,7 +265,7 @@ func runSite(w *world) {
 		outcomes = append(outcomes, tx.Outcome())
 	}, false, fxmodule.Site("x", "/x"), fxmodule.RunSite("x", func(ctx context.Context, p *twopc.Proposal) error {
 		w.act()
-		return p.Commit(ctx)
+		return p.VoteCommit(ctx)
 	}))
 	if w.way == never {
 		return

@@ -125,10 +125,6 @@ func (f functions) HoldsFrom(ctx context.Context) {
 	}
 }
 
-func (f functions) List(ctx context.Context) ([]twopc.Info, error) {
-	return twopc.List(ctx, f.s, "/a")
-}
-
 func (f functions) Open(ctx context.Context) (*config.Cell[string], error) {
 	return config.Open(ctx, f.s, "/nothing", config.Text())
 }

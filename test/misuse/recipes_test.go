@@ -260,15 +260,17 @@ func queues(w *world) []row {
 		{"queue.WithHeader: a key that is none", put(queue.WithHeader("\xff", "x")), nil, "WithHeader: not"},
 		{"queue.WithHeader: too large", put(queue.WithHeader("k", string(large))), session.ErrTooLarge, "put /a: "},
 		{"queue.WithEphemeral: with a delay", put(queue.WithEphemeral(), queue.WithDelay(1)), session.ErrUnsupported, "WithEphemeral: "},
-		{"queue.Under: nil", put(queue.Under(nil)), session.ErrLost, "Under: p: "},
-		{"queue.Under: of another session", put(queue.Under(item)), session.ErrUnsupported, "Under: …another session"},
+		{"queue.WithHold: nil", put(queue.WithHold(nil)), session.ErrLost, "WithHold: p: "},
+		{"queue.WithHold: of another session", put(queue.WithHold(item)), session.ErrUnsupported, "WithHold: …another session"},
 		{"queue.PutAll: no items", call(q.PutAll, ctx, nil), nil, "items: none"},
 		{"queue.PutAll: one id for two", call(q.PutAll, ctx, [][]byte{nil, nil}, queue.WithID("x")), nil, "WithID: "},
-		{"queue.Remove: no id", call(q.Remove, ctx, ""), nil, "id: empty"},
+		{"queue.Remove: no ids", call(q.Remove, ctx), nil, "remove /a: ids: none"},
+		{"queue.Remove: an empty id", call(q.Remove, ctx, "x", ""), nil, "remove /a: ids: none, or an empty one"},
 		{"queue.List: no items", call(q.List, ctx, 0), nil, "list /a: n: 0"},
 		{"queue.List: a closed queue", call(closed.List, ctx, 1), session.ErrClosed, "list /a: "},
 		{"queue.Purge: no items", call(q.Purge, ctx, -1), nil, "purge /a: n: -1"},
-		{"queue.Requeue: no id", call(q.Requeue, ctx, ""), nil, "ids: an empty one"},
+		{"queue.Requeue: no ids", call(q.Requeue, ctx), nil, "requeue /a: ids: none"},
+		{"queue.Requeue: an empty id", call(q.Requeue, ctx, "x", ""), nil, "requeue /a: ids: none, or an empty one"},
 		{"queue.Consume: a nil option", call(q.Consume, nil), nil, "opts[0]: nil"},
 		{"queue.Consume: a closed queue", call(closed.Consume), session.ErrClosed, "consume /a: "},
 		{"queue.Take: a closed queue", call(closed.Take, ctx), session.ErrClosed, "take /a: "},
@@ -283,13 +285,13 @@ func queues(w *world) []row {
 		each("queue.WithDeadLetters", queue.WithDeadLetters, with, session.ErrInvalidPath, "/", "/zookeeper", "/zookeeper/quota", "/a"),
 		each("queue.WithDeadLetters", queue.WithDeadLetters, with, session.ErrInvalidPath, notPaths...),
 		each("queue.WithBackoff", queue.WithBackoff, with, nil, nil),
-		each("queue.WithWarnAfter", queue.WithWarnAfter, with, nil, -1, -forever),
+		each("queue.WithUnsettledWarning", queue.WithUnsettledWarning, with, nil, -1, -forever),
 		each("queue.WithPriority", queue.WithPriority, put, nil, 10_000, -10_000, math.MaxInt, math.MinInt),
 		each("queue.WithDelay", queue.WithDelay, put, nil, -1, -forever),
 		each("queue.WithID", queue.WithID, put, nil, "", "a/b", "..", "\x00", "a\xff", strings.Repeat("x", 256)),
 		each("queue.WithPrefetch", queue.WithPrefetch, consume, nil, 0, -1, 10_001),
 		each("queue.WithWorkers", queue.WithWorkers, consume, nil, 0, -1, 10_001),
-		each("queue.After", queue.After, nack, nil, -1, -forever))
+		each("queue.WithPause", queue.WithPause, nack, nil, -1, -forever))
 }
 
 // commits are misuses of package twopc.
@@ -306,13 +308,11 @@ func commits(w *world) []row {
 		{"twopc.Begin: a long id", call(c.Begin, ctx, long, nil, "a"), nil, "id: 1025 bytes"},
 		{"twopc.Begin: too large", call(c.Begin, ctx, "u", large, "a"), session.ErrTooLarge, "payload"},
 		{"twopc.Begin: a closed coordinator", call(closed.Begin, ctx, "u", nil, "a"), session.ErrClosed, "/a/tx/u: closed"},
-		{"twopc.List: no session", call(twopc.List, ctx, nil, "/a"), nil, "twopc.List: s: nil session"},
-		{"twopc.List: a closed session", call(twopc.List, ctx, w.closed, "/a"), session.ErrClosed, "twopc.List /a: s: "},
-		{"twopc.List: no path", call(twopc.List, ctx, w.s, ""), session.ErrInvalidPath, "path: "},
+		{"twopc.List: a closed coordinator", call(closed.List, ctx), session.ErrClosed, "/a: closed"},
 		{"twopc.Recover: a closed coordinator", call(closed.Recover, ctx), session.ErrClosed, "/a: closed"},
 		{"twopc.Tx.Abort: a long reason", call(tx.Abort, ctx, long), nil, "reason: 1025 bytes"},
 		{"twopc.Tx.Ack: undecided", call(tx.Ack, ctx), twopc.ErrUndecided, "/a/tx/t: "},
-		{"twopc.Proposal.Abort: a long reason", call(p.Abort, ctx, long), nil, "reason: 1025 bytes"},
+		{"twopc.Proposal.VoteAbort: a long reason", call(p.VoteAbort, ctx, long), nil, "reason: 1025 bytes"},
 	}
 	names := []string{"", "a/b", "..", "a\x00"}
 	site := of(twopc.NewSite, w.s, "/a", "b")

@@ -148,7 +148,7 @@ func votes(w *world, s *twopc.Site) {
 				if p == nil {
 					return
 				}
-				_ = p.Commit(w.Context())
+				_ = p.VoteCommit(w.Context())
 			case <-w.Context().Done():
 				return
 			}

@@ -153,10 +153,10 @@ var waits = map[string]func(w *world) wait{
 		c, mine, other := must(twopc.NewCoordinator(w.other, at)), must(twopc.NewSite(w.mine, at, "a")), must(twopc.NewSite(w.other, at, "b"))
 		must(c.Begin(w.Context(), "t", nil, "a", "b"))
 		p, o := bubble.Get(w, mine.Proposals()), bubble.Get(w, other.Proposals())
-		require.NoError(w, p.Commit(w.Context()))
+		require.NoError(w, p.VoteCommit(w.Context()))
 		return wait{
 			begin: p.Decided,
-			cause: func() { require.NoError(w, o.Commit(w.Context())) },
+			cause: func() { require.NoError(w, o.VoteCommit(w.Context())) },
 			err:   mine.Err, ends: true,
 		}
 	},
@@ -388,7 +388,7 @@ func coordinates(what func(w *world, t *twopc.Tx) <-chan struct{}) func(w *world
 		p := bubble.Get(w, other.Proposals())
 		return wait{
 			begin: func() <-chan struct{} { return what(w, t) },
-			cause: func() { require.NoError(w, p.Commit(w.Context())) },
+			cause: func() { require.NoError(w, p.VoteCommit(w.Context())) },
 			err:   t.Err, ends: true,
 		}
 	}
