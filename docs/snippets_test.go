@@ -115,8 +115,8 @@ func TestElection(t *testing.T) {
 	last, err := election.New(bubble.Open(t, srv.Servers()), "/e", election.WithID("last"))
 	require.NoError(t, err)
 	last.Campaign()
-	for s := range last.Standing(t.Context()) {
-		if s.Phase == election.Waiting {
+	for s := range last.ObserveStatus(t.Context()) {
+		if s.State == election.Waiting {
 			break
 		}
 	}

@@ -365,7 +365,7 @@ func TestAHandleEndsByCloseOrWithItsSession(t *testing.T) {
 			require.NoError(w, err)
 			require.NoError(w, b.Raise(bubble.Minute(w)))
 			return calls{handle: b, wait: b.Wait, ask: b.Raise, watches: func(ctx context.Context) <-chan struct{} {
-				c := b.Observe(ctx)
+				c := b.ObserveStatus(ctx)
 				return drained(func() bool { _, open := <-c; return open })
 			}}
 		},

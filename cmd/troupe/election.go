@@ -79,10 +79,10 @@ func tryLead(e *election.Election) func(context.Context) (*election.Term, error)
 	return func(ctx context.Context) (*election.Term, error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		standing := e.Standing(ctx)
+		standing := e.ObserveStatus(ctx)
 		go func() { // ends with ctx
 			for now := range standing {
-				if now.Phase == election.Waiting {
+				if now.State == election.Waiting {
 					cancel(errLed)
 				}
 			}

@@ -128,8 +128,8 @@ func TestTransferOnRealServers(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		e := must(election.New(s, "/e", election.WithID(id)))
 		e.Campaign()
-		bubble.Await(t, e.Standing(bubble.Minute(t)), "queued", func(now election.Standing) bool {
-			return now.Phase == election.Leading || now.Phase == election.Waiting
+		bubble.Await(t, e.ObserveStatus(bubble.Minute(t)), "queued", func(now election.Status) bool {
+			return now.State == election.Leading || now.State == election.Waiting
 		})
 		terms = append(terms, e.Leader())
 	}

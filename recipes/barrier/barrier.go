@@ -23,8 +23,8 @@ type Barrier struct {
 	id      string
 }
 
-// Position is the state of a barrier.
-type Position struct {
+// Status is the state of a barrier.
+type Status struct {
 	Raised bool // it is up: Wait blocks
 	Stale  bool // the connection is down: this is the last known state
 }
@@ -42,7 +42,7 @@ func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	return &Barrier{session: s, path: path, id: o.id, life: recipe.NewHandle(s, "barrier", path, o.acl...)}, nil
 }
 
-// Close ends this handle: its calls end with session.ErrClosed, and the channels of Observe close.
+// Close ends this handle: its calls end with session.ErrClosed, and the channels of ObserveStatus close.
 // The znode stays. Close does not wait, and is idempotent; ctx is not used.
 func (b *Barrier) Close(context.Context) error {
 	b.life.Close()
@@ -166,11 +166,12 @@ func (b *Barrier) awaitDown(t *observe.Turn, down *notify.Latch, try int) {
 	})
 }
 
-// Observe subscribes to the state of the barrier: the current state first, then each change,
-// replacing one that was not received. The channel closes when ctx or the session ends.
-func (b *Barrier) Observe(ctx context.Context) <-chan Position {
-	out := notify.NewLatest[Position]()
-	var last *Position // over all incarnations
+// ObserveStatus subscribes to the status of the barrier: the current one first, then each change;
+// the newest replaces one that was not received. The package closes the channel when ctx, this
+// handle or the session ends.
+func (b *Barrier) ObserveStatus(ctx context.Context) <-chan Status {
+	out := notify.NewLatest[Status]()
+	var last *Status // over all incarnations
 	ctx, leave := b.life.Within(ctx)
 	ended := func(error) {
 		leave()
@@ -178,7 +179,7 @@ func (b *Barrier) Observe(ctx context.Context) <-chan Position {
 	}
 	observe.Run(ctx, observe.Spec{Session: b.session, Kind: "barrier view", Path: b.path, Ended: ended, Begin: func(t *observe.Turn) {
 		observe.Each(t.Context(), t, b.session.WatchData(t.Context(), b.path), func(d session.Data, open bool) {
-			now := Position{Raised: d.Exists, Stale: d.Stale}
+			now := Status{Raised: d.Exists, Stale: d.Stale}
 			switch {
 			case !open:
 				t.End()

@@ -24,7 +24,7 @@ type Election struct {
 	by       json.RawMessage // see envelope
 	layout   Layout
 	instance *recipe.Claims[*Term]
-	standing *notify.Topic[Standing]
+	status   *notify.Topic[Status]
 	runs     *runs
 }
 
@@ -41,9 +41,9 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	}
 	e := &Election{
 		session: s, path: path, id: o.id, data: o.data, by: o.by, layout: o.layout,
-		standing: notify.NewTopic[Standing](), runs: &runs{active: make(map[*notify.Latch]context.CancelCauseFunc)},
+		status: notify.NewTopic[Status](), runs: &runs{active: make(map[*notify.Latch]context.CancelCauseFunc)},
 	}
-	e.standing.Publish(Standing{})
+	e.status.Publish(Status{})
 	cfg := o.claims
 	cfg.Session, cfg.Kind, cfg.Path = s, "election", path
 	cfg.Name, cfg.Form = layouts[o.layout].mark, layouts[o.layout].form
@@ -52,10 +52,10 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	cfg.Holder = func(ctx context.Context) (recipe.Holder, error) {
 		return contenders.Holder(ctx, s, path, func(e contenders.Entry) session.Identity { return interpret(e.Data).owner() })
 	}
-	cfg.Publish = func(m machine.Standing) { e.standing.Publish(standingOf(m)) }
+	cfg.Publish = func(m machine.Standing) { e.status.Publish(statusOf(m)) }
 	cfg.Ended = e.ended
 	if e.instance, err = recipe.NewClaims(cfg, e.wrap); err != nil {
-		e.standing.Close()
+		e.status.Close()
 		return nil, recipe.Failed(s, "election.New", path, err)
 	}
 	return e, nil
@@ -92,14 +92,14 @@ func (e *Election) Close(ctx context.Context) error {
 	return recipe.Failed(e.session, "close", e.path, e.instance.Close(ctx))
 }
 
-// ended publishes how the candidate ended, as its last standing.
+// ended publishes how the candidate ended, as its last status.
 func (e *Election) ended(err error) {
-	last := Standing{Phase: Failed}
+	last := Status{State: Failed}
 	if errors.Is(err, session.ErrClosed) {
-		last.Phase = Stopped
+		last.State = Stopped
 	}
-	e.standing.Publish(last)
-	e.standing.Close()
+	e.status.Publish(last)
+	e.status.Close()
 }
 
 var (
@@ -158,50 +158,50 @@ func (e *Election) lead(ctx context.Context, by recipe.Asked) (*Term, error) {
 	return t, nil
 }
 
-// Phase is the state of a candidate.
-type Phase int
+// State is the state of a candidate.
+type State int
 
-// The phases of a candidate.
+// The states of a candidate.
 const (
-	Idle        Phase = iota // no intent and no caller
+	Idle        State = iota // no intent and no caller
 	Offering                 // its znode is being created, or it waits for a connection
 	Determining              // the znode exists; the candidates are being listed
 	Waiting                  // another candidate is ahead
 	Leading                  // it leads
-	Failed                   // ended by an error: see [Election.Err]
 	Stopped                  // ended by Close or with the session
+	Failed                   // ended by an error: see [Election.Err]
 )
 
-// String returns the phase's name.
-func (p Phase) String() string {
-	return enum.Name("Phase", p, "idle", "offering", "determining", "waiting", "leading", "failed", "stopped")
+// String is the state's name, in lower case.
+func (s State) String() string {
+	return enum.Name("State", s, "idle", "offering", "determining", "waiting", "leading", "stopped", "failed")
 }
 
-// Standing is a candidate's own position in the queue.
-type Standing struct {
-	Phase Phase
-	Ahead int  // candidates ahead at the last listing; not every departure ahead is followed, so there may be fewer
+// Status is this candidate's own place in the election.
+type Status struct {
+	State State
+	Ahead int  // candidates ahead when they were last listed; there may be fewer now, since not every departure is followed
 	Stale bool // the connection is down or the session is not trusted: this is the last known state
 }
 
-// Standing subscribes to this candidate's position: the current one first, then each change; the
-// newest replaces one that was not received. The channel closes when ctx ends, or after Failed or
-// Stopped.
-func (e *Election) Standing(ctx context.Context) <-chan Standing { return e.standing.Subscribe(ctx) }
+// ObserveStatus subscribes to this candidate's status: the current one first, then each change; the
+// newest replaces one that was not received. The package closes the channel when ctx ends, or after
+// it has delivered Stopped or Failed.
+func (e *Election) ObserveStatus(ctx context.Context) <-chan Status { return e.status.Subscribe(ctx) }
 
-func standingOf(m machine.Standing) Standing {
-	s := Standing{Ahead: m.Ahead, Stale: m.Stale}
+func statusOf(m machine.Standing) Status {
+	s := Status{Ahead: m.Ahead, Stale: m.Stale}
 	switch m.Phase {
 	case machine.Idle:
-		s.Phase = Idle
+		s.State = Idle
 	case machine.Offering:
-		s.Phase = Offering
+		s.State = Offering
 	case machine.Determining:
-		s.Phase = Determining
+		s.State = Determining
 	case machine.Waiting:
-		s.Phase = Waiting
+		s.State = Waiting
 	case machine.Holding:
-		s.Phase = Leading
+		s.State = Leading
 	}
 	return s
 }

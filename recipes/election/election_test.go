@@ -47,7 +47,7 @@ func succession(t *bubble.Cluster) {
 	require.Same(t, first, a.Term())
 	waits(t, b)
 	require.Equal(t, []string{"a", "b"}, idsOf(t, a))
-	require.Equal(t, election.Standing{Phase: election.Waiting, Ahead: 1}, bubble.Get(t, b.Standing(bubble.Minute(t))))
+	require.Equal(t, election.Status{State: election.Waiting, Ahead: 1}, bubble.Get(t, b.ObserveStatus(bubble.Minute(t))))
 	_, err := a.Lead(first.Context())
 	require.ErrorIs(t, err, election.ErrDeadlock)
 

@@ -27,18 +27,18 @@ func TestB37_ATerminalFailureIsObservable(t *testing.T) {
 		require.NoError(t, admin.EnsurePath(bubble.Minute(t), path))
 		must(admin.SetACL(bubble.Minute(t), path, session.AnyoneACL(session.PermRead), -1))
 		a := candidate(t, t.Session(), "a")
-		standing := a.Standing(bubble.Minute(t))
+		states := a.ObserveStatus(bubble.Minute(t))
 		_, err := a.Lead(bubble.Minute(t))
 		require.ErrorIs(t, err, session.ErrNoAuth)
 		require.NoError(t, a.Err(), "only the caller's candidacy has failed")
 		a.Campaign()
 		bubble.Closes(t, a.Done(), "the candidate")
 		require.ErrorIs(t, a.Err(), session.ErrNoAuth)
-		var last election.Standing
-		for s := range standing {
+		var last election.Status
+		for s := range states {
 			last = s
 		}
-		require.Equal(t, election.Failed, last.Phase)
+		require.Equal(t, election.Failed, last.State)
 		_, err = a.Lead(bubble.Minute(t))
 		require.ErrorIs(t, err, session.ErrNoAuth)
 		require.ErrorIs(t, a.Run(bubble.Minute(t), idle), session.ErrNoAuth)
@@ -54,8 +54,8 @@ func TestB46_ElectsOnceZooKeeperIsThere(t *testing.T) {
 		seen := a.Observe(t.Context())
 		a.Campaign()
 		require.Equal(t, election.Leadership{Stale: true}, bubble.Get(t, seen, "the leader is not known"))
-		bubble.Await(t, a.Standing(bubble.Minute(t)), "a offers itself, as far as it knows", func(s election.Standing) bool {
-			return s == election.Standing{Phase: election.Offering, Stale: true}
+		bubble.Await(t, a.ObserveStatus(bubble.Minute(t)), "a offers itself, as far as it knows", func(s election.Status) bool {
+			return s == election.Status{State: election.Offering, Stale: true}
 		})
 		time.Sleep(10 * time.Minute)
 		bubble.Never(t, a.Leader(), "no leader")

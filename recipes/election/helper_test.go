@@ -57,10 +57,10 @@ func waits(t testing.TB, all ...*election.Election) {
 	}
 }
 
-// reaches waits until a candidate is in a phase.
-func reaches(t testing.TB, e *election.Election, phase election.Phase) {
+// reaches waits until a candidate is in a state.
+func reaches(t testing.TB, e *election.Election, state election.State) {
 	t.Helper()
-	bubble.Await(t, e.Standing(bubble.Minute(t)), "standing", func(s election.Standing) bool { return s.Phase == phase })
+	bubble.Await(t, e.ObserveStatus(bubble.Minute(t)), "status", func(s election.Status) bool { return s.State == state })
 }
 
 // sees receives leaderships until one has a token.

@@ -156,17 +156,17 @@ func TestB43_NoEndWithoutABeginning(t *testing.T) {
 			t.Error("b never leads")
 			return nil
 		})
-		standing := b.Standing(bubble.Minute(t))
+		statuses := b.ObserveStatus(bubble.Minute(t))
 		reaches(t, b, election.Waiting)
 		synctest.Wait()
 		require.NoError(t, b.Close(bubble.Minute(t)))
 		require.ErrorIs(t, bubble.Get(t, result, "run"), session.ErrClosed)
-		var phases []election.Phase
-		for s := range standing {
-			phases = append(phases, s.Phase)
+		var states []election.State
+		for s := range statuses {
+			states = append(states, s.State)
 		}
-		require.NotContains(t, phases, election.Leading)
-		require.Equal(t, election.Stopped, phases[len(phases)-1])
+		require.NotContains(t, states, election.Leading)
+		require.Equal(t, election.Stopped, states[len(states)-1])
 		bubble.Never(t, b.Leader(), "no term")
 		require.Equal(t, []string{"a"}, idsOf(t, a))
 	})

@@ -155,7 +155,7 @@ func TestAfterTheEnd(t *testing.T) {
 		require.ErrorIs(t, bubble.Get(t, waiting, "the wait"), session.ErrClosed)
 		bubble.Closes(t, seen, "the observation")
 		bubble.Closes(t, a.Observe(bubble.Minute(t)), "a new observation")
-		bubble.Closes(t, a.Standing(bubble.Minute(t)), "the standing")
+		bubble.Closes(t, a.ObserveStatus(bubble.Minute(t)), "the status")
 		a.Campaign()
 		_, err := a.Lead(bubble.Minute(t))
 		require.ErrorIs(t, err, session.ErrClosed)

@@ -23,12 +23,12 @@
 //
 // # The states of a membership
 //
-//	 Join   ┌─────────┐  registered   ┌─────────┐  Leave  ┌──────┐
-//	──────▶ │ Joining │ ────────────▶ │ Present │ ──────▶ │ Over │
-//	        └─────────┘ ◀──────────── └─────────┘         └──────┘
-//	          │     ▲     deleted, expired                   ▲
-//	          ▼     │ gone                                   │
-//	        ┌─────────┐  owner responds                       │
-//	        │ Barred  │ ─────────────────────────────────────┘ ErrDuplicate
+//	 Join   ┌─────────┐  registered   ┌────────┐  Leave  ┌──────┐
+//	──────▶ │ Joining │ ────────────▶ │ Joined │ ──────▶ │ Over │
+//	        └─────────┘ ◀──────────── └────────┘         └──────┘
+//	          │     ▲     deleted, expired                  ▲
+//	          ▼     │ gone                                  │
+//	        ┌─────────┐  owner responds                     │
+//	        │ Waiting │ ────────────────────────────────────┘ ErrDuplicate
 //	        └─────────┘
 package group

@@ -39,8 +39,8 @@ func TestJoinUpdateLeave(t *testing.T) {
 		require.Equal(w, "a=3", ids(bubble.Now(w, views)))
 		require.ErrorIs(w, b.Update(w.Context(), nil), session.ErrClosed)
 		require.Equal(w, "a=3", members(w, ha))
-		require.Equal(w, group.Standing{Phase: group.Present}, bubble.Now(w, a.Standing(w.Context())))
-		require.Equal(w, group.Standing{Phase: group.Over}, bubble.Now(w, b.Standing(w.Context())))
+		require.Equal(w, group.Status{State: group.Joined}, bubble.Now(w, a.ObserveStatus(w.Context())))
+		require.Equal(w, group.Status{State: group.Over}, bubble.Now(w, b.ObserveStatus(w.Context())))
 	})
 }
 
@@ -186,7 +186,7 @@ func TestAFormerLifeIsWaitedFor(t *testing.T) {
 				c.wait(w)
 				bubble.Never(w, second.Joined(), "the znode is another session's")
 				require.NoError(w, second.Err(), "the other one is dead, and its znode exists")
-				require.Equal(w, group.Standing{Phase: group.Barred}, bubble.Now(w, second.Standing(w.Context())))
+				require.Equal(w, group.Status{State: group.Waiting}, bubble.Now(w, second.ObserveStatus(w.Context())))
 				bubble.Within(w, time.Minute, second.Joined())
 				require.Equal(w, "a=2", members(w, hb))
 				v := must(groupOn(w, hb).Members(w.Context()))
@@ -216,19 +216,19 @@ func TestAnOwnerThatIsCutOff(t *testing.T) {
 }
 
 // An update is no interruption.
-func TestStandingThroughAnUpdate(t *testing.T) {
+func TestStatusThroughAnUpdate(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
 		m := join(w, h, "a", "1")
 		bubble.Now(w, m.Joined())
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict { return zktest.Delay(time.Millisecond) })()
-		standings := m.Standing(w.Context())
-		require.Equal(w, group.Present, bubble.Now(w, standings).Phase)
+		states := m.ObserveStatus(w.Context())
+		require.Equal(w, group.Joined, bubble.Now(w, states).State)
 		updated := bubble.Begin(func() error { return m.Update(w.Context(), []byte("2")) })
 		for range 20 {
 			time.Sleep(time.Millisecond / 2)
-			for len(standings) > 0 {
-				require.Equal(w, group.Present, (<-standings).Phase)
+			for len(states) > 0 {
+				require.Equal(w, group.Joined, (<-states).State)
 			}
 		}
 		require.NoError(w, bubble.Now(w, updated))

@@ -12,25 +12,25 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Phase is the state of a membership.
-type Phase int
+// State is the state of a membership.
+type State int
 
-// The phases of a membership.
+// The states of a membership.
 const (
-	Joining Phase = iota // not registered, or not known to be
-	Barred               // a znode with the id exists, and its owner has not responded: it is cut off, or it has died and its session has not expired yet
-	Present              // registered
+	Joining State = iota // not registered, or not known to be
+	Waiting              // a znode with the id exists, and its owner has not responded: it is cut off, or it has died and its session has not expired yet
+	Joined               // registered
 	Over                 // ended: Err says why
 )
 
-// String is the phase's name.
-func (p Phase) String() string {
-	return enum.Name("Phase", p, "joining", "barred", "present", "over")
+// String is the state's name, in lower case.
+func (s State) String() string {
+	return enum.Name("State", s, "joining", "waiting", "joined", "over")
 }
 
-// Standing is the state of a membership.
-type Standing struct {
-	Phase Phase
+// Status is a membership's own place in the group.
+type Status struct {
+	State State
 }
 
 // seat identifies a member of this process. Only one Membership at a time may have it, since
@@ -45,12 +45,12 @@ var taken sync.Map // of seat to its Membership
 // Membership is the intent to be in a group. It lasts, in every epoch, until [Membership.Leave]. It
 // is safe for concurrent use.
 type Membership struct {
-	group    *Group
-	seat     seat
-	host     *recipe.Host
-	joined   notify.Latch
-	standing *notify.Topic[Standing]
-	written  *notify.Topic[uint64] // the number of the data in ZooKeeper
+	group   *Group
+	seat    seat
+	host    *recipe.Host
+	joined  notify.Latch
+	status  *notify.Topic[Status]
+	written *notify.Topic[uint64] // the number of the data in ZooKeeper
 
 	mu     sync.Mutex
 	number uint64 // of the data that are wanted
@@ -66,7 +66,7 @@ func (g *Group) Join(m Member) (*Membership, error) {
 		return nil, recipe.Failed(g.session, op, g.path, err)
 	}
 	s := &Membership{
-		group: g, standing: notify.NewTopic[Standing](), written: notify.NewTopic[uint64](),
+		group: g, status: notify.NewTopic[Status](), written: notify.NewTopic[uint64](),
 		data: append([]byte(nil), m.Data...),
 	}
 	s.seat = seat{g.session, g.path, m.ID}
@@ -78,7 +78,7 @@ func (g *Group) Join(m Member) (*Membership, error) {
 	if _, taken := taken.LoadOrStore(s.seat, s); taken {
 		return nil, recipe.Failed(g.session, op, g.path, ErrDuplicate)
 	}
-	s.standing.Publish(Standing{})
+	s.status.Publish(Status{})
 	cfg := member.Config{Path: g.path, ID: m.ID}
 	s.mu.Lock() // until the host is known
 	defer s.mu.Unlock()
@@ -116,20 +116,20 @@ func (m *Membership) perform(e machine.Effect) {
 	if !ok {
 		return
 	}
-	now := Standing{}
+	now := Status{}
 	switch told.State {
 	case member.Present, member.Updating:
-		now.Phase = Present
+		now.State = Joined
 		m.joined.Close()
 		m.written.Publish(told.Written)
 	case member.Barred:
-		now.Phase = Barred
+		now.State = Waiting
 	case member.Reading, member.Asking:
-		return // the phase stays until the read is answered
+		return // the state stays until the read is answered
 	case member.Over:
 		return // reported by Ended
 	}
-	m.standing.Publish(now)
+	m.status.Publish(now)
 }
 
 func (m *Membership) ended(error) {
@@ -137,8 +137,8 @@ func (m *Membership) ended(error) {
 	m.group.mu.Lock()
 	delete(m.group.joined, m)
 	m.group.mu.Unlock()
-	m.standing.Publish(Standing{Phase: Over})
-	m.standing.Close()
+	m.status.Publish(Status{State: Over})
+	m.status.Close()
 	m.written.Close()
 }
 
@@ -146,10 +146,10 @@ func (m *Membership) ended(error) {
 // happens: select on Done as well.
 func (m *Membership) Joined() <-chan struct{} { return m.joined.C() }
 
-// Standing subscribes to the state of the membership: the current phase first, then each change;
-// the newest replaces one that was not received. The channel closes when ctx ends or the membership
-// is over.
-func (m *Membership) Standing(ctx context.Context) <-chan Standing { return m.standing.Subscribe(ctx) }
+// ObserveStatus subscribes to the status of the membership: the current one first, then each change;
+// the newest replaces one that was not received. The package closes the channel when ctx ends, or
+// after it has delivered the last status of a membership that has ended.
+func (m *Membership) ObserveStatus(ctx context.Context) <-chan Status { return m.status.Subscribe(ctx) }
 
 // Update replaces the member's data, for this and every later registration, and returns when they
 // are in ZooKeeper. Before the first registration, and while there is none, they wait for it. ctx

@@ -97,7 +97,7 @@ var subjects = map[string]subject{
 	"barrier.Observe": {
 		kind: "barrier view",
 		begin: func(ctx context.Context, s *session.Session, path string) func() string {
-			return observed(must(barrier.New(s, path)).Observe(ctx))
+			return observed(must(barrier.New(s, path)).ObserveStatus(ctx))
 		},
 		first: func(*session.Session, string) {},
 		then:  func(s *session.Session, path string) { create(s, path, "") },
