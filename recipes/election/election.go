@@ -186,7 +186,7 @@ type Status struct {
 
 // ObserveStatus subscribes to this candidate's status: the current one first, then each change; the
 // newest replaces one that was not received. The package closes the channel when ctx ends, or after
-// it has delivered Stopped or Failed.
+// it has delivered Stopped or Failed, which may come a moment before Done closes.
 func (e *Election) ObserveStatus(ctx context.Context) <-chan Status { return e.status.Subscribe(ctx) }
 
 func statusOf(m machine.Standing) Status {

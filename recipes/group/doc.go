@@ -23,12 +23,15 @@
 //
 // # The states of a membership
 //
-//	 Join   ┌─────────┐  registered   ┌────────┐  Leave  ┌──────┐
-//	──────▶ │ Joining │ ────────────▶ │ Joined │ ──────▶ │ Over │
-//	        └─────────┘ ◀──────────── └────────┘         └──────┘
-//	          │     ▲     deleted, expired                  ▲
-//	          ▼     │ gone                                  │
-//	        ┌─────────┐  owner responds                     │
-//	        │ Waiting │ ────────────────────────────────────┘ ErrDuplicate
-//	        └─────────┘
+//	 Join   ┌─────────┐  registered   ┌────────┐
+//	──────▶ │ Joining │ ────────────▶ │ Joined │
+//	        └─────────┘ ◀──────────── └────────┘
+//	          │     ▲     deleted, expired
+//	          ▼     │ gone
+//	        ┌─────────┐  owner responds  ┌────────┐
+//	        │ Waiting │ ───────────────▶ │ Failed │ ErrDuplicate
+//	        └─────────┘                  └────────┘
+//
+// From each state: Stopped, by Leave or with the session; Failed, by an error that registering again
+// would not fix. Both are final.
 package group

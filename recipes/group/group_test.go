@@ -40,7 +40,7 @@ func TestJoinUpdateLeave(t *testing.T) {
 		require.ErrorIs(w, b.Update(w.Context(), nil), session.ErrClosed)
 		require.Equal(w, "a=3", members(w, ha))
 		require.Equal(w, group.Status{State: group.Joined}, bubble.Now(w, a.ObserveStatus(w.Context())))
-		require.Equal(w, group.Status{State: group.Over}, bubble.Now(w, b.ObserveStatus(w.Context())))
+		require.Equal(w, group.Status{State: group.Stopped}, bubble.Now(w, b.ObserveStatus(w.Context())))
 	})
 }
 
@@ -150,10 +150,31 @@ func TestADuplicateIsAnError(t *testing.T) {
 			require.ErrorIs(w, second.Err(), group.ErrDuplicate)
 			bubble.Never(w, second.Joined(), "it never was")
 			require.ErrorIs(w, second.Update(w.Context(), nil), group.ErrDuplicate)
+			require.Equal(w, group.Status{State: group.Failed}, bubble.Now(w, second.ObserveStatus(w.Context())))
 		}
 		require.NoError(w, first.Err())
 		require.Equal(w, "same=1", members(w, hb))
 		bubble.Never(w, views, "the questions are no changes")
+	})
+}
+
+// The last status tells an end that was wanted from a failure, and Err then says why.
+func TestTheLastStatus(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		left, closed, owner, refused := w.Host("left"), w.Host("closed"), w.Host("owner"), w.Host("refused")
+		a, b, c := join(w, left, "a", ""), join(w, closed, "b", ""), join(w, owner, "c", "")
+		synctest.Wait()
+		require.NoError(w, a.Leave(w.Context()))
+		require.NoError(w, closed.Close(w.Context()))
+		second := join(w, refused, "c", "")
+		synctest.Wait()
+		for m, want := range map[*group.Membership]group.State{a: group.Stopped, b: group.Stopped, second: group.Failed} {
+			states := m.ObserveStatus(w.Context())
+			require.Equal(w, want, bubble.Now(w, states).State)
+			require.Error(w, m.Err())
+			bubble.Closed(w, states)
+		}
+		require.Equal(w, group.Joined, bubble.Now(w, c.ObserveStatus(w.Context())).State)
 	})
 }
 

@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/enum"
@@ -20,12 +21,13 @@ const (
 	Joining State = iota // not registered, or not known to be
 	Waiting              // a znode with the id exists, and its owner has not responded: it is cut off, or it has died and its session has not expired yet
 	Joined               // registered
-	Over                 // ended: Err says why
+	Stopped              // ended by Leave or with the session
+	Failed               // ended by an error: see [Membership.Err]
 )
 
 // String is the state's name, in lower case.
 func (s State) String() string {
-	return enum.Name("State", s, "joining", "waiting", "joined", "over")
+	return enum.Name("State", s, "joining", "waiting", "joined", "stopped", "failed")
 }
 
 // Status is a membership's own place in the group.
@@ -132,12 +134,17 @@ func (m *Membership) perform(e machine.Effect) {
 	m.status.Publish(now)
 }
 
-func (m *Membership) ended(error) {
+// ended publishes how the membership ended, as its last status.
+func (m *Membership) ended(err error) {
 	taken.Delete(m.seat)
 	m.group.mu.Lock()
 	delete(m.group.joined, m)
 	m.group.mu.Unlock()
-	m.status.Publish(Status{State: Over})
+	last := Status{State: Failed}
+	if errors.Is(err, session.ErrClosed) {
+		last.State = Stopped
+	}
+	m.status.Publish(last)
 	m.status.Close()
 	m.written.Close()
 }
@@ -148,7 +155,7 @@ func (m *Membership) Joined() <-chan struct{} { return m.joined.C() }
 
 // ObserveStatus subscribes to the status of the membership: the current one first, then each change;
 // the newest replaces one that was not received. The package closes the channel when ctx ends, or
-// after it has delivered the last status of a membership that has ended.
+// after it has delivered Stopped or Failed, which may come a moment before Done closes.
 func (m *Membership) ObserveStatus(ctx context.Context) <-chan Status { return m.status.Subscribe(ctx) }
 
 // Update replaces the member's data, for this and every later registration, and returns when they
