@@ -112,7 +112,7 @@ var (
 )
 
 // Campaign states the intent to lead, and returns at once. The intent survives disconnection,
-// expiry and lost terms: it lasts, in every epoch, until [Election.Resign] or [Election.Close].
+// expiry and lost terms: it lasts, in every epoch, until [Election.Withdraw] or [Election.Close].
 // Calling it again has no effect.
 func (e *Election) Campaign() { e.instance.Stand(recipe.Asked{At: recipe.Caller(), Lasts: true}) }
 
@@ -129,14 +129,14 @@ func (e *Election) Term() *Term {
 // ends before it is received. Select on [Election.Done] as well.
 func (e *Election) Leader() <-chan *Term { return e.instance.Won() }
 
-// Resign ends the standing intent, whether it waits or leads, and returns when ZooKeeper has
-// confirmed that none of its znodes is left. A term of the intent ends first, with
-// session.ErrReleased: stop leading before you call Resign, or use [Election.Run], which ensures
+// Withdraw ends the intent of [Election.Campaign], whether it waits or leads, and returns when
+// ZooKeeper has confirmed that its znode is deleted. A term of the intent ends first, with
+// session.ErrReleased: stop leading before you call Withdraw, or use [Election.Run], which ensures
 // that. If ctx ends first its error is returned, and the deletion goes on in the background until
-// the epoch ends. Without a standing intent Resign does nothing. Terms of [Election.Lead] and
-// [Election.Run] are not affected.
-func (e *Election) Resign(ctx context.Context) error {
-	return recipe.Failed(e.session, "resign", e.path, e.instance.StandDown(ctx))
+// the epoch ends. Without an intent Withdraw does nothing. It does not affect the terms of
+// [Election.Lead] and [Election.Run]; to end a single term, call [Term.Resign].
+func (e *Election) Withdraw(ctx context.Context) error {
+	return recipe.Failed(e.session, "withdraw", e.path, e.instance.StandDown(ctx))
 }
 
 // Lead waits until this candidate leads and returns a term of the caller's own, which is not

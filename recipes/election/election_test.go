@@ -63,13 +63,13 @@ func succession(t *bubble.Cluster) {
 	require.Greater(t, second.Token(), first.Token())
 	waits(t, a) // by itself: the intent goes on
 
-	require.NoError(t, b.Resign(bubble.Minute(t)))
+	require.NoError(t, b.Withdraw(bubble.Minute(t)))
 	bubble.Closes(t, second.Done(), "second term")
 	third := bubble.Get(t, a.Leader(), "a leads again")
 	require.Greater(t, third.Token(), second.Token())
-	require.NoError(t, a.Resign(bubble.Minute(t)))
+	require.NoError(t, a.Withdraw(bubble.Minute(t)))
 	require.Empty(t, idsOf(t, b))
-	require.NoError(t, a.Resign(bubble.Minute(t)), "nothing to resign from")
+	require.NoError(t, a.Withdraw(bubble.Minute(t)), "nothing to withdraw")
 	reaches(t, a, election.Idle)
 }
 
@@ -98,7 +98,7 @@ func observation(t *bubble.Cluster) {
 	current := must(watcher.Current(bubble.Minute(t)))
 	require.Equal(t, l, current)
 
-	require.NoError(t, a.Resign(bubble.Minute(t)))
+	require.NoError(t, a.Withdraw(bubble.Minute(t)))
 	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "no leader again"))
 	cancel()
 	bubble.Closes(t, seen, "the observation")
@@ -118,10 +118,10 @@ func transfer(t *bubble.Cluster) {
 	next := bubble.Get(t, target.Leader(), "target leads")
 	require.Greater(t, next.Token(), term.Token())
 	reaches(t, d, election.Waiting)
-	require.NoError(t, target.Resign(bubble.Minute(t)))
+	require.NoError(t, target.Withdraw(bubble.Minute(t)))
 	after := bubble.Get(t, d.Leader(), "d is next")
 	require.Greater(t, after.Token(), next.Token())
-	require.NoError(t, d.Resign(bubble.Minute(t)))
+	require.NoError(t, d.Withdraw(bubble.Minute(t)))
 	last := firstOf(t, a, b) // which were passed over, and have queued again
 	require.Greater(t, last.Token(), after.Token())
 }
@@ -131,7 +131,7 @@ func transferToOneThatIsGone(t *bubble.Cluster) {
 	term := leads(t, a)
 	waits(t, b)
 	candidates := must(a.Candidates(bubble.Minute(t)))
-	require.NoError(t, b.Resign(bubble.Minute(t)))
+	require.NoError(t, b.Withdraw(bubble.Minute(t)))
 	require.ErrorIs(t, term.TransferTo(bubble.Minute(t), candidates[1].Path), session.ErrNoNode)
 	require.True(t, term.Valid())
 	require.NoError(t, term.Err())

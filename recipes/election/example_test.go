@@ -53,7 +53,7 @@ func Example() {
 	leader, err := b.Current(ctx)
 	fmt.Println(leader.ID, "leads", err)
 
-	if err := a.Resign(ctx); err != nil {
+	if err := a.Withdraw(ctx); err != nil {
 		panic(err)
 	}
 	second := <-b.Leader()

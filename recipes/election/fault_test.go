@@ -91,7 +91,7 @@ func TestB41_AnyLostRequestOrReply(t *testing.T) {
 // completed in the background, or not at all, and nothing is left.
 func TestCancelAtAnyRequest(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"Proclaim", "TransferTo", "Resign", "Candidates"} {
+	for _, name := range []string{"Proclaim", "TransferTo", "Withdraw", "Candidates"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for k, met := 1, true; met; k++ {
@@ -105,7 +105,7 @@ func TestCancelAtAnyRequest(t *testing.T) {
 					calls := map[string]func(ctx context.Context) error{
 						"Proclaim":   func(ctx context.Context) error { return term.Proclaim(ctx, []byte("x")) },
 						"TransferTo": func(ctx context.Context) error { return term.TransferTo(ctx, other) },
-						"Resign":     a.Resign,
+						"Withdraw":   a.Withdraw,
 						"Candidates": func(ctx context.Context) error { _, err := a.Candidates(ctx); return err },
 					}
 					ctx, cancel := context.WithCancelCause(context.Background())
@@ -186,9 +186,9 @@ func TestLayouts(t *testing.T) {
 			}
 			require.Equal(t, before, t.Server.Dump(), "nothing was changed")
 			require.NoError(t, term.Err())
-			require.NoError(t, b.Resign(bubble.Minute(t)))
+			require.NoError(t, b.Withdraw(bubble.Minute(t)))
 		}
-		require.NoError(t, a.Resign(bubble.Minute(t)))
+		require.NoError(t, a.Withdraw(bubble.Minute(t)))
 		require.Empty(t, idsOf(t, a))
 	})
 }
@@ -204,7 +204,7 @@ func TestWhatTheLogSaysOfTerms(t *testing.T) {
 		term := leads(t, e)
 		require.Equal(t, 2, log.Count(`level=INFO msg="leadership is won"`))
 		require.Equal(t, 1, log.Count(fmt.Sprintf(`"leadership is won" recipe=election path=%s id=a token=%d after=`, path, term.Token())))
-		require.NoError(t, e.Resign(bubble.Minute(t)))
+		require.NoError(t, e.Withdraw(bubble.Minute(t)))
 		require.Len(t, log.Warnings(path), 1, "of the loss")
 
 		at := bubble.After(1)

@@ -64,7 +64,7 @@ func neverBack(t *bubble.World, r *rand.Rand) {
 		case 3:
 			t.Server.Expire(watching.Status().SessionID)
 		case 4:
-			_ = all[who].Resign(bubble.Minute(t))
+			_ = all[who].Withdraw(bubble.Minute(t))
 			all[who].Campaign()
 		}
 	}
@@ -99,10 +99,10 @@ func TestObserversLeaveNoWatchesBehind(t *testing.T) {
 			term := leads(t, a)
 			waits(t, b)
 			sees(t, seen, term.Token())
-			require.NoError(t, a.Resign(bubble.Minute(t)))
+			require.NoError(t, a.Withdraw(bubble.Minute(t)))
 			sees(t, seen, bubble.Get(t, b.Leader(), "b leads").Token())
 			require.LessOrEqual(t, t.Watches(s), 3, "the leader; the parent's birth and its children")
-			require.NoError(t, b.Resign(bubble.Minute(t)))
+			require.NoError(t, b.Withdraw(bubble.Minute(t)))
 			sees(t, seen, 0)
 		}
 		leads(t, a)
@@ -124,7 +124,7 @@ func TestB75_CandidatesAreUpToDate(t *testing.T) {
 		t.Server.Lag(0, 5)
 		leads(t, a)
 		require.Equal(t, []string{"a"}, idsOf(t, watcher))
-		require.NoError(t, a.Resign(bubble.Minute(t)))
+		require.NoError(t, a.Withdraw(bubble.Minute(t)))
 		require.Empty(t, idsOf(t, watcher))
 	}, zktest.WithServers(2))
 }
@@ -237,7 +237,7 @@ func TestCosts(t *testing.T) {
 		waits(t, b)
 		synctest.Wait()
 		t.Server.ClearJournal()
-		require.NoError(t, a.Resign(bubble.Minute(t)))
+		require.NoError(t, a.Withdraw(bubble.Minute(t)))
 		term := bubble.Get(t, b.Leader(), "b leads")
 		sees(t, seen, term.Token())
 		synctest.Wait()

@@ -127,7 +127,7 @@ func TestRunGoesOnAfterAResignationInside(t *testing.T) {
 			bubble.Closes(t, ctx.Done(), "the function's context")
 			require.ErrorIs(t, context.Cause(ctx), session.ErrReleased)
 			bubble.Get(t, b.Leader(), "b leads")
-			require.NoError(t, b.Resign(bubble.Minute(t)))
+			require.NoError(t, b.Withdraw(bubble.Minute(t)))
 			return ctx.Err()
 		})
 		require.ErrorIs(t, err, enough)

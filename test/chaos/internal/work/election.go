@@ -58,7 +58,7 @@ func (e *env) runElection(ctx context.Context, el *election.Election, c claim) {
 func (e *env) campaign(ctx context.Context, el *election.Election, c claim) {
 	e.ask(c.thing, c.party)
 	el.Campaign()
-	defer e.release(ctx, "resign", el.Resign)
+	defer e.release(ctx, "withdraw", el.Withdraw)
 	select {
 	case t := <-el.Leader():
 		e.lead(ctx, el, t, c)
