@@ -32,6 +32,6 @@
 //	        │ Waiting │ ───────────────▶ │ Failed │ ErrDuplicate
 //	        └─────────┘                  └────────┘
 //
-// From each state: Stopped, by Leave or with the session; Failed, by an error that registering again
-// would not fix. Both are final.
+// From each state: Stopped, by Leave or Close, or with the session; Failed, by an error that
+// registering again would not fix. Both are final.
 package group

@@ -21,7 +21,7 @@ const (
 	Joining State = iota // not registered, or not known to be
 	Waiting              // a znode with the id exists, and its owner has not responded: it is cut off, or it has died and its session has not expired yet
 	Joined               // registered
-	Stopped              // ended by Leave or with the session
+	Stopped              // ended by Leave or Close, or with the session
 	Failed               // ended by an error: see [Membership.Err]
 )
 
@@ -44,8 +44,8 @@ type seat struct {
 
 var taken sync.Map // of seat to its Membership
 
-// Membership is the intent to be in a group. It lasts, in every epoch, until [Membership.Leave]. It
-// is safe for concurrent use.
+// Membership is the intent to be in a group. It lasts, in every epoch, until it is left. It is safe
+// for concurrent use.
 type Membership struct {
 	group   *Group
 	seat    seat
@@ -191,10 +191,14 @@ func (m *Membership) Leave(ctx context.Context) error {
 	return recipe.Failed(m.group.session, "leave", m.group.path, m.host.Close(ctx))
 }
 
-// Done closes when the membership has ended: by Leave, with the session, or because of a permanent
-// failure. Err then says why.
+// Close is [Membership.Leave], under the name that every handle has.
+func (m *Membership) Close(ctx context.Context) error { return m.Leave(ctx) }
+
+// Done closes when the membership has ended: by Leave or Close, with the session, or by an error
+// that registering again would not fix. Err then says why.
 func (m *Membership) Done() <-chan struct{} { return m.host.Done() }
 
-// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Leave or with
-// the session, [ErrDuplicate] if another member has the id, or the cause of the failure.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed after Leave or Close, or
+// with the session; [ErrDuplicate] if another member has the name; otherwise the error that ended
+// the membership, for example session.ErrNoAuth.
 func (m *Membership) Err() error { return m.host.Err() }
