@@ -92,7 +92,7 @@ func handsOver(ctx context.Context, leader *election.Election, term *election.Te
 	if err != nil {
 		return err
 	}
-	err = term.TransferTo(ctx, candidates[len(candidates)-1].Path) // to the newest candidate
+	err = term.TransferTo(ctx, candidates[len(candidates)-1]) // to the newest candidate
 	return err
 }
 

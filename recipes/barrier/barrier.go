@@ -42,8 +42,8 @@ func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	return &Barrier{session: s, path: path, id: o.id, life: recipe.NewHandle(s, "barrier", path, o.acl...)}, nil
 }
 
-// Close ends this handle: its calls end with session.ErrClosed, and the channels of ObserveStatus close.
-// The znode stays. Close does not wait, and is idempotent; ctx is not used.
+// Close ends this handle: its calls end with session.ErrClosed, and the channels of ObserveStatus
+// close. The znode stays. Close does not wait, and is idempotent; ctx is not used.
 func (b *Barrier) Close(context.Context) error {
 	b.life.Close()
 	return nil

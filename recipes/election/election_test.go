@@ -113,7 +113,7 @@ func transfer(t *bubble.Cluster) {
 	require.True(t, candidates[0].Leading && candidates[0].Self)
 	require.False(t, candidates[2].Leading || candidates[2].Self)
 
-	require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[2].Path))
+	require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[2]))
 	require.ErrorIs(t, term.Err(), session.ErrReleased)
 	next := bubble.Get(t, target.Leader(), "target leads")
 	require.Greater(t, next.Token(), term.Token())
@@ -132,7 +132,7 @@ func transferToOneThatIsGone(t *bubble.Cluster) {
 	waits(t, b)
 	candidates := must(a.Candidates(bubble.Minute(t)))
 	require.NoError(t, b.Withdraw(bubble.Minute(t)))
-	require.ErrorIs(t, term.TransferTo(bubble.Minute(t), candidates[1].Path), session.ErrNoNode)
+	require.ErrorIs(t, term.TransferTo(bubble.Minute(t), candidates[1]), session.ErrNoNode)
 	require.True(t, term.Valid())
 	require.NoError(t, term.Err())
 }

@@ -82,8 +82,10 @@ func TestB41_AnyLostRequestOrReply(t *testing.T) {
 		require.ErrorIs(t, term.Err(), session.ErrReleased)
 		require.Greater(t, bubble.Get(t, c.Leader(), "c leads").Token(), term.Token())
 		require.Eventually(t, func() bool { return len(idsOf(t, c)) == 3 }, time.Minute, tick, "the others queue again")
+		require.NoError(t, a.Break(bubble.Minute(t), must(b.Candidates(bubble.Minute(t)))[0], 0))
+		require.Eventually(t, func() bool { return len(idsOf(t, c)) == 3 }, time.Minute, tick, "c queues again")
 		require.NoError(t, a.Close(bubble.Minute(t)))
-		require.Equal(t, []string{"c", "b"}, idsOf(t, c))
+		require.Equal(t, []string{"b", "c"}, idsOf(t, c))
 	})
 }
 
@@ -91,7 +93,7 @@ func TestB41_AnyLostRequestOrReply(t *testing.T) {
 // completed in the background, or not at all, and nothing is left.
 func TestCancelAtAnyRequest(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"Proclaim", "TransferTo", "Withdraw", "Candidates"} {
+	for _, name := range []string{"Proclaim", "TransferTo", "Withdraw", "Candidates", "Break"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for k, met := 1, true; met; k++ {
@@ -101,11 +103,12 @@ func TestCancelAtAnyRequest(t *testing.T) {
 					a, b := candidate(t, s, "a"), candidate(t, t.Session(), "b")
 					term := leads(t, a)
 					waits(t, b)
-					other := must(b.Candidates(bubble.Minute(t)))[1].Path
+					other := must(b.Candidates(bubble.Minute(t)))[1]
 					calls := map[string]func(ctx context.Context) error{
 						"Proclaim":   func(ctx context.Context) error { return term.Proclaim(ctx, []byte("x")) },
 						"TransferTo": func(ctx context.Context) error { return term.TransferTo(ctx, other) },
 						"Withdraw":   a.Withdraw,
+						"Break":      func(ctx context.Context) error { return a.Break(ctx, other, 0) },
 						"Candidates": func(ctx context.Context) error { _, err := a.Candidates(ctx); return err },
 					}
 					ctx, cancel := context.WithCancelCause(context.Background())
@@ -177,7 +180,7 @@ func TestLayouts(t *testing.T) {
 		if row.layout != election.Troupe {
 			require.Equal(t, "host-1", content(t, term.Path()))
 			waits(t, b)
-			other := must(b.Candidates(bubble.Minute(t)))[1].Path
+			other := must(b.Candidates(bubble.Minute(t)))[1]
 			before := t.Server.Dump()
 			for _, err := range []error{
 				term.Ready(bubble.Minute(t)), term.Proclaim(bubble.Minute(t), []byte("x")), term.TransferTo(bubble.Minute(t), other),

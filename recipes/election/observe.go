@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
@@ -74,7 +75,7 @@ func (l Leadership) equal(o Leadership) bool {
 // Candidate is one participant in the election, of this process or of any other. For candidates of
 // other libraries, the data of the znode are the ID.
 type Candidate struct {
-	Path      string           // of the znode, for [Term.TransferTo]
+	Path      string           // of the znode
 	ID        string           // see [WithID]; see Unread
 	Data      []byte           // of [WithData], or of a later Proclaim
 	Owner     session.Identity // whose it is, as it says itself; zero if it does not; see Unread
@@ -111,6 +112,34 @@ func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 		}
 	}
 	return candidates, nil
+}
+
+// Break waits for a candidate (see [Election.Candidates]) to leave, and deletes its znode if it
+// still exists after the grace period. If it leads, its term ends within a few milliseconds and a
+// round trip, with session.ErrDeleted, and it may still be leading when the next one does: tokens
+// cover that case. [Term.TransferTo] has no such overlap. A candidate that campaigns queues again
+// at the end. Of the candidate only Path and Token are used.
+//
+// Break returns early when the candidate has left, and with ctx's cause, without deleting, when ctx
+// ends first. It is no error if the candidate is gone. The znode of another candidate that was
+// created later under its name has another token, and stays. Other errors: session.ErrNoAuth if the
+// ACL forbids this session to read the znode, or to delete it; session.ErrInvalidPath if the
+// candidate is not one of this election; session.ErrClosed.
+func (e *Election) Break(ctx context.Context, c Candidate, grace time.Duration) error {
+	err := e.check(c)
+	if err == nil {
+		err = contenders.Break(ctx, e.session, c.Path, c.Token, grace)
+	}
+	return recipe.Failed(e.session, "break", c.Path, err)
+}
+
+// check refuses what is no candidate of this election, so that no other znode is deleted.
+func (e *Election) check(c Candidate) error {
+	parent, name := znode.Split(c.Path)
+	if _, ok := znode.ParseContender(name); parent != e.path || !ok {
+		return fmt.Errorf("%w: Candidate.Path: not that of a candidate in this election", session.ErrInvalidPath)
+	}
+	return nil
 }
 
 // self tells whether a znode is this candidate's: it has this ID and belongs to the current

@@ -129,7 +129,7 @@ func TestTransferListsAgain(t *testing.T) {
 			return zktest.Pass
 		})
 		defer remove()
-		require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[3].Path))
+		require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[3]))
 		require.Greater(t, bubble.Get(t, d.Leader(), "d leads").Token(), term.Token())
 	})
 }
@@ -167,12 +167,12 @@ func TestAfterTheEnd(t *testing.T) {
 	})
 }
 
-// queued has the first of three lead, and the others wait. last is the path of the third.
-func queued(t *bubble.World, a, b, c *election.Election) (term *election.Term, last string) {
+// queued has the first of three lead, and the others wait. last is the third.
+func queued(t *bubble.World, a, b, c *election.Election) (term *election.Term, last election.Candidate) {
 	t.Helper()
 	term = leads(t, a)
 	waits(t, b, c)
-	return term, must(c.Candidates(bubble.Minute(t)))[2].Path
+	return term, must(c.Candidates(bubble.Minute(t)))[2]
 }
 
 // A and B share a session, which tells B at once that A has resigned. The news that TransferTo has
@@ -230,5 +230,59 @@ func TestATransferThatIsUnderWayPassesACandidateOfTheSameSession(t *testing.T) {
 		require.NoError(t, bubble.Get(t, resigned))
 		bubble.Get(t, c.Leader(), "c leads")
 		bubble.Never(t, b.Leader(), "b leads beside c")
+	})
+}
+
+// Break gives the leader the grace period to leave, and then deletes its znode.
+func TestBreak(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
+		a, b, admin := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b"), candidate(t, t.Session(), "admin")
+		first := leads(t, a)
+		waits(t, b)
+		leader := must(admin.Candidates(bubble.Minute(t)))[0]
+		const grace = 3 * time.Second
+		broken := bubble.Begin(func() error { return admin.Break(bubble.Minute(t), leader, grace) })
+		time.Sleep(grace - time.Millisecond)
+		bubble.Never(t, broken, "the leader has its grace")
+		require.True(t, first.Valid())
+		require.NoError(t, bubble.Get(t, broken))
+		bubble.Closes(t, first.Done(), "the term")
+		require.ErrorIs(t, first.Err(), session.ErrDeleted)
+		second := bubble.Get(t, b.Leader(), "b leads")
+		require.Equal(t, []string{"b", "a"}, idsOf(t, admin), "a queues again")
+		require.NoError(t, admin.Break(bubble.Minute(t), leader, 0), "it is gone")
+
+		leader = must(admin.Candidates(bubble.Minute(t)))[0]
+		began := time.Now()
+		broken = bubble.Begin(func() error { return admin.Break(bubble.Minute(t), leader, time.Hour) })
+		time.Sleep(time.Second)
+		require.NoError(t, second.Resign(bubble.Minute(t)))
+		require.NoError(t, bubble.Get(t, broken), "it has left by itself")
+		require.Less(t, time.Since(began), 2*time.Second)
+		require.ErrorIs(t, second.Err(), session.ErrReleased)
+
+		third := bubble.Get(t, a.Leader(), "a leads")
+		ctx, cancel := context.WithTimeout(bubble.Minute(t), time.Second)
+		defer cancel()
+		require.ErrorIs(t, admin.Break(ctx, must(admin.Candidates(ctx))[0], time.Hour), context.DeadlineExceeded)
+		require.NoError(t, third.Err())
+	})
+}
+
+// A znode that was created later under the name of a candidate is another candidate's: it is not
+// broken, and leadership is not transferred to it.
+func TestAnotherCandidateUnderTheName(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
+		other := t.Session()
+		a, b := candidate(t, t.Session(), "a"), candidate(t, other, "b")
+		term := leads(t, a)
+		waits(t, b)
+		gone := must(a.Candidates(bubble.Minute(t)))[1]
+		require.NoError(t, b.Withdraw(bubble.Minute(t)))
+		must(other.Create(bubble.Minute(t), gone.Path, []byte("another"), session.Ephemeral()))
+		require.NoError(t, a.Break(bubble.Minute(t), gone, 0))
+		require.ErrorIs(t, term.TransferTo(bubble.Minute(t), gone), session.ErrNoNode)
+		require.Equal(t, []string{"a", "another"}, idsOf(t, a))
+		require.NoError(t, term.Err())
 	})
 }

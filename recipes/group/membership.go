@@ -153,9 +153,9 @@ func (m *Membership) ended(err error) {
 // happens: select on Done as well.
 func (m *Membership) Joined() <-chan struct{} { return m.joined.C() }
 
-// ObserveStatus subscribes to the status of the membership: the current one first, then each change;
-// the newest replaces one that was not received. The package closes the channel when ctx ends, or
-// after it has delivered Stopped or Failed, which may come a moment before Done closes.
+// ObserveStatus subscribes to the status of the membership: the current one first, then each
+// change; the newest replaces one that was not received. The package closes the channel when ctx
+// ends, or after it has delivered Stopped or Failed, which may come a moment before Done closes.
 func (m *Membership) ObserveStatus(ctx context.Context) <-chan Status { return m.status.Subscribe(ctx) }
 
 // Update replaces the member's data, for this and every later registration, and returns when they
@@ -198,7 +198,7 @@ func (m *Membership) Close(ctx context.Context) error { return m.Leave(ctx) }
 // that registering again would not fix. Err then says why.
 func (m *Membership) Done() <-chan struct{} { return m.host.Done() }
 
-// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed after Leave or Close, or
-// with the session; [ErrDuplicate] if another member has the name; otherwise the error that ended
-// the membership, for example session.ErrNoAuth.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed after Leave or Close,
+// or with the session; [ErrDuplicate] if another member has the name; otherwise the error that
+// ended the membership, for example session.ErrNoAuth.
 func (m *Membership) Err() error { return m.host.Err() }

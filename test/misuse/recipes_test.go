@@ -153,6 +153,8 @@ func elections(w *world) []row {
 	rows := []row{
 		{"election.WithID: too large", call(must(election.New(w.s, "/a", election.WithID(string(large)))).Lead, ctx), session.ErrTooLarge, "lead /a: data: "},
 		{"election.WithData: too large", call(must(election.New(w.s, "/a", election.WithData(large))).Lead, ctx), session.ErrTooLarge, "lead /a: data: "},
+		{"election.Break: a negative time", call(e.Break, ctx, election.Candidate{Path: term.Path(), Token: 1}, -1), nil, "grace: negative"},
+		{"election.Break: no token", call(e.Break, ctx, election.Candidate{Path: term.Path()}, 0), session.ErrNoAuth, "Token: 0"},
 		{"election.Run: no function", call(e.Run, ctx, nil), nil, "f: nil"},
 		{"barrier.New: a namespace's root", call(barrier.New, w.below, "/"), session.ErrInvalidPath, "path: the root"},
 		{"barrier.NewDouble: a namespace's root", call(barrier.NewDouble, w.below, "/", 2), session.ErrInvalidPath, "path: the root"},
@@ -163,12 +165,14 @@ func elections(w *world) []row {
 	other := func(l election.Layout) func() error {
 		return with(election.WithLayout(l), election.WithData([]byte("x")))
 	}
-	transfer := func(path string) func() error { return call(term.TransferTo, ctx, path) }
+	transfer := func(path string) func() error { return call(term.TransferTo, ctx, election.Candidate{Path: path}) }
+	breaks := func(path string) func() error { return call(e.Break, ctx, election.Candidate{Path: path, Token: 1}, 0) }
 	parties := func(n int) func() error { return call(barrier.NewDouble, w.s, "/a", n) }
 	require.Equal(w, "Layout(4)", election.Layout(4).String())
 	return slices.Concat(rows,
 		values("election.WithData", other, session.ErrUnsupported, "WithData: ", election.Curator, election.Kazoo, election.LeaderElectionSupport),
-		values("election.TransferTo", transfer, session.ErrInvalidPath, "candidatePath: ", "", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001", term.Path()),
+		values("election.TransferTo", transfer, session.ErrInvalidPath, "Candidate.Path: ", "", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001", term.Path()),
+		values("election.Break", breaks, session.ErrInvalidPath, "Candidate.Path: ", "", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001"),
 		values("barrier.NewDouble", parties, nil, "parties: ", 0, -1, 1001, math.MaxInt),
 		each("election.WithID", election.WithID, with, nil, "", "\xff"),
 		each("election.WithWarnAfter", election.WithWarnAfter, with, nil, -1, -forever),

@@ -114,7 +114,7 @@ func (e *env) handOver(ctx context.Context, id string) {
 			bounded, cancel := context.WithTimeout(ctx, e.Timeout)
 			all, err := el.Candidates(bounded)
 			if err == nil && len(all) > 1 {
-				err = t.TransferTo(bounded, all[1+e.rand.IntN(len(all)-1)].Path)
+				err = t.TransferTo(bounded, all[1+e.rand.IntN(len(all)-1)])
 			}
 			e.check(bounded, "transfer", err)
 			cancel()

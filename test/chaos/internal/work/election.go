@@ -84,7 +84,7 @@ func (e *env) lead(ctx context.Context, el *election.Election, t *election.Term,
 	case 2:
 		all, err := el.Candidates(bounded)
 		if err == nil && len(all) > 1 {
-			err = t.TransferTo(bounded, all[len(all)-1].Path)
+			err = t.TransferTo(bounded, all[len(all)-1])
 		}
 		e.check(bounded, "transfer", err)
 	default:
