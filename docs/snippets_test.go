@@ -108,11 +108,11 @@ func TestElection(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "1", string(data))
 
-	first, err := election.New(sess, "/e", election.WithID("first"))
+	first, err := election.New(sess, "/e", election.WithName("first"))
 	require.NoError(t, err)
 	term, err := first.Lead(t.Context())
 	require.NoError(t, err)
-	last, err := election.New(bubble.Open(t, srv.Servers()), "/e", election.WithID("last"))
+	last, err := election.New(bubble.Open(t, srv.Servers()), "/e", election.WithName("last"))
 	require.NoError(t, err)
 	last.Campaign()
 	for s := range last.ObserveStatus(t.Context()) {

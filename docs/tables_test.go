@@ -113,7 +113,7 @@ func TestEveryStateOfAnElectionIsAState(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		candidate := func(host string) *election.Election {
-			e, err := election.New(t.Session(), "/election", election.WithID(host))
+			e, err := election.New(t.Session(), "/election", election.WithName(host))
 			require.NoError(t, err)
 			return e
 		}

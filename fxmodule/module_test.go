@@ -170,7 +170,7 @@ func TestTheOtherInstances(t *testing.T) {
 	require.Equal(t, twopc.Committed, tx.Outcome())
 	require.Equal(t, 7, must(all.Rate.Update(bubble.Minute(t), func(n int) (int, error) { return n + 7, nil })).Value)
 	require.NoError(t, all.Names.Bind(bubble.Minute(t), "billing", []byte("10.0.0.7")))
-	me := must(all.Workers.Join(group.Member{ID: "me"}))
+	me := must(all.Workers.Join(group.Member{Name: "me"}))
 	bubble.Within(t, time.Minute, me.Joined())
 	require.NoError(t, a.Stop(bubble.Minute(t)))
 	require.ErrorIs(t, me.Err(), session.ErrClosed)

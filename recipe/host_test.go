@@ -380,10 +380,10 @@ func TestAHandleEndsByCloseOrWithItsSession(t *testing.T) {
 		"group": func(w *bubble.World, s *session.Session) calls {
 			g, err := group.New(s, "/g")
 			require.NoError(w, err)
-			m, err := g.Join(group.Member{ID: "a"})
+			m, err := g.Join(group.Member{Name: "a"})
 			require.NoError(w, err)
 			return calls{handle: g, wait: func(context.Context) error { <-m.Done(); return m.Err() }, ask: func(context.Context) error {
-				_, err := g.Join(group.Member{ID: "b"})
+				_, err := g.Join(group.Member{Name: "b"})
 				return err
 			}, watches: func(ctx context.Context) <-chan struct{} {
 				c := g.Observe(ctx)

@@ -20,7 +20,7 @@ type Barrier struct {
 	session *session.Session
 	life    *recipe.Handle
 	path    string
-	id      string
+	name    string
 }
 
 // Status is the state of a barrier.
@@ -39,7 +39,7 @@ func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Barrier{session: s, path: path, id: o.id, life: recipe.NewHandle(s, "barrier", path, o.acl...)}, nil
+	return &Barrier{session: s, path: path, name: o.name, life: recipe.NewHandle(s, "barrier", path, o.acl...)}, nil
 }
 
 // Close ends this handle: its calls end with session.ErrClosed, and the channels of ObserveStatus
@@ -61,7 +61,7 @@ func (b *Barrier) Raise(ctx context.Context) error {
 	ctx, leave := b.life.Within(ctx)
 	defer leave()
 	for {
-		_, err := b.session.Create(ctx, b.path, []byte(b.id), session.Parents())
+		_, err := b.session.Create(ctx, b.path, []byte(b.name), session.Parents())
 		switch {
 		case errors.Is(err, session.ErrNodeExists):
 			return nil
@@ -203,12 +203,12 @@ var (
 	// ErrCrowd means that there are more parties than agreed. With [ErrBroken], too many parties
 	// were waiting in a round, and none entered. Without it, all parties of the round are inside,
 	// and the party that gets this error is one too many. A process that was restarted also gets it
-	// if ZooKeeper has not noticed the death of its predecessor yet, unless both have the same id:
-	// see [WithID].
+	// if ZooKeeper has not noticed the death of its predecessor yet, unless both have the same
+	// name: see [WithName].
 	ErrCrowd error = double.ErrCrowd
 
-	// ErrReplaced means that another process with the same id arrived later, and has taken this
-	// party's position in the round: see [WithID]. A process that is meant to be replaced should
+	// ErrReplaced means that another process with the same name arrived later, and has taken this
+	// party's position in the round: see [WithName]. A process that is meant to be replaced should
 	// end now. If no other process has replaced this one, the arrival of its predecessor was
 	// carried out late: enter again.
 	ErrReplaced error = double.ErrReplaced

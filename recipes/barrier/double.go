@@ -48,7 +48,7 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 		return nil, recipe.Failed(s, op, path, fmt.Errorf("parties: %d: must be from 1 to %d", parties, maxParties))
 	}
 	d := &Double{session: s, path: path, parties: parties, warn: o.warn, acl: o.acl, entered: notify.NewHandoff[*Passage]()}
-	cfg := double.Config{Path: path, Parties: parties, ID: o.id, GUID: znode.NewGUID}
+	cfg := double.Config{Path: path, Parties: parties, ID: o.name, GUID: znode.NewGUID}
 	d.intents.mu.Lock() // until the host is set, so that no callback uses it before
 	defer d.intents.mu.Unlock()
 	d.host, err = recipe.New(recipe.Config{

@@ -16,7 +16,7 @@ type Option func(*options) error
 
 type options struct {
 	acl  []session.ACL // nil: the session's
-	id   string
+	name string
 	warn time.Duration
 
 	untilExpiry bool
@@ -25,29 +25,29 @@ type options struct {
 // warnAfter is the default of WithWarnAfter.
 const warnAfter = 10 * time.Second
 
-// WithID sets the id of this party. [Passage.Members] lists it, and the data of a [Barrier] that
-// this process raised contain it. The id must be unique among the parties of a double barrier; the
-// default is random. A process that restarts with the same id is the same party: it replaces its
-// predecessor, whose znode ZooKeeper may not have deleted yet, and never counts as one party too
-// many in a round in progress.
+// WithName sets the name of this party. [Passage.Members] lists it, and the data of a [Barrier]
+// that this process raised are it. The name must be unique among the parties of a double barrier;
+// the default is random. A process that restarts with the same name is the same party: it replaces
+// its predecessor, whose znode ZooKeeper may not have deleted yet, and never counts as one party
+// too many in a round in progress.
 //
-// Live processes with the same id are never inside together. If several of them wait when a round
+// Live processes with the same name are never inside together. If several of them wait when a round
 // opens, the one that arrived last is in, and the others get [ErrReplaced]. A process that arrives
-// while another one with its id is in a round waits for the next round: until all have left the
+// while another one with its name is in a round waits for the next round: until all have left the
 // other's round, or the other has closed, or the other's session has ended. So in a rolling
 // deployment the new process may be started first; stop the old one when it has left its round.
-func WithID(id string) Option {
+func WithName(name string) Option {
 	return func(o *options) error {
-		if id == "" {
-			return errors.New("WithID: id: empty")
+		if name == "" {
+			return errors.New("WithName: name: empty")
 		}
-		if strings.Contains(id, "/") {
-			return errors.New("WithID: id: contains a slash")
+		if strings.Contains(name, "/") {
+			return errors.New("WithName: name: contains a slash")
 		}
-		if err := znode.Validate("/id-" + id); err != nil {
-			return fmt.Errorf("WithID: id: %w", err)
+		if err := znode.Validate("/id-" + name); err != nil {
+			return fmt.Errorf("WithName: name: %w", err)
 		}
-		o.id = id
+		o.name = name
 		return nil
 	}
 }
@@ -83,7 +83,7 @@ func UntilExpiry() Option {
 
 // configure checks the arguments that all barriers have in common.
 func configure(op string, s *session.Session, path string, opts []Option) (options, error) {
-	o := options{id: string(znode.NewGUID()), warn: warnAfter}
+	o := options{name: string(znode.NewGUID()), warn: warnAfter}
 	if err := recipe.CheckNew(op, s, "path", path); err != nil {
 		return o, err
 	}

@@ -47,7 +47,7 @@ func TestADeposedLeaderThatWakesLetsNobodyIn(t *testing.T) {
 	for seed := range uint64(6) {
 		bubble.Run(t, func(w *bubble.World) {
 			on := func(name string, server int) *barrier.Double {
-				return newDouble(w, w.HostOn(name, w.Server.Hosts()[server:server+1]), 2, barrier.WithID(name))
+				return newDouble(w, w.HostOn(name, w.Server.Hosts()[server:server+1]), 2, barrier.WithName(name))
 			}
 			waiting, last := on("waiting", 0), on("last", 1)
 			waiting.Arrive()

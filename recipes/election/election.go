@@ -19,7 +19,7 @@ import (
 type Election struct {
 	session  *session.Session
 	path     string
-	id       string
+	name     string
 	data     []byte
 	by       json.RawMessage // see envelope
 	layout   Layout
@@ -40,7 +40,7 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 		return nil, recipe.Failed(s, "election.New", path, err)
 	}
 	e := &Election{
-		session: s, path: path, id: o.id, data: o.data, by: o.by, layout: o.layout,
+		session: s, path: path, name: o.name, data: o.data, by: o.by, layout: o.layout,
 		status: notify.NewTopic[Status](), runs: &runs{active: make(map[*notify.Latch]context.CancelCauseFunc)},
 	}
 	e.status.Publish(Status{})
@@ -61,8 +61,8 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	return e, nil
 }
 
-// ID is this candidate's name: see [WithID].
-func (e *Election) ID() string { return e.id }
+// Name is this candidate's name: see [WithName].
+func (e *Election) Name() string { return e.name }
 
 // Done closes when the candidate has ended: by Close, with its session, or because of a permanent
 // failure. Err then says why.

@@ -83,7 +83,7 @@ func observation(t *bubble.Cluster) {
 
 	term := leads(t, a)
 	l := bubble.Get(t, seen, "a leads")
-	require.Equal(t, election.Leadership{Present: true, ID: "a", Token: term.Token()}, l)
+	require.Equal(t, election.Leadership{Present: true, Name: "a", Token: term.Token()}, l)
 	require.True(t, bubble.Await(t, mine, "a sees itself", func(l election.Leadership) bool { return l.Present }).Self)
 
 	require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("10.0.0.7")))
@@ -92,7 +92,7 @@ func observation(t *bubble.Cluster) {
 	require.False(t, l.Ready)
 	require.NoError(t, term.Ready(bubble.Minute(t)))
 	l = bubble.Get(t, seen, "a is ready")
-	require.Equal(t, election.Leadership{Present: true, ID: "a", Token: term.Token(), Data: []byte("10.0.0.7"), Ready: true}, l)
+	require.Equal(t, election.Leadership{Present: true, Name: "a", Token: term.Token(), Data: []byte("10.0.0.7"), Ready: true}, l)
 	require.NoError(t, term.Ready(bubble.Minute(t)), "it is idempotent")
 
 	current := must(watcher.Current(bubble.Minute(t)))
@@ -109,7 +109,7 @@ func transfer(t *bubble.Cluster) {
 	term := leads(t, a)
 	waits(t, b, target, d)
 	candidates := must(a.Candidates(bubble.Minute(t)))
-	require.Equal(t, "target", candidates[2].ID)
+	require.Equal(t, "target", candidates[2].Name)
 	require.True(t, candidates[0].Leading && candidates[0].Self)
 	require.False(t, candidates[2].Leading || candidates[2].Self)
 
@@ -164,7 +164,7 @@ func strangers(t *bubble.Cluster) {
 	waits(t, a)
 	require.Equal(t, []string{"host-9", "a"}, idsOf(t, a))
 	l := bubble.Await(t, seen, "the stranger leads", func(l election.Leadership) bool { return l.Present })
-	require.Equal(t, "host-9", l.ID)
+	require.Equal(t, "host-9", l.Name)
 	require.False(t, l.Self || l.Ready)
 	require.Empty(t, l.Data)
 	require.NoError(t, admin.Delete(bubble.Minute(t), curator, -1))

@@ -77,7 +77,7 @@ func TestB41_AnyLostRequestOrReply(t *testing.T) {
 		require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("here")))
 		require.NoError(t, term.Ready(bubble.Minute(t)))
 		l := must(b.Current(bubble.Minute(t)))
-		require.Equal(t, election.Leadership{Present: true, ID: "a", Token: term.Token(), Data: []byte("here"), Ready: true}, l)
+		require.Equal(t, election.Leadership{Present: true, Name: "a", Token: term.Token(), Data: []byte("here"), Ready: true}, l)
 		require.NoError(t, term.TransferTo(bubble.Minute(t), last))
 		require.ErrorIs(t, term.Err(), session.ErrReleased)
 		require.Greater(t, bubble.Get(t, c.Leader(), "c leads").Token(), term.Token())
@@ -147,7 +147,7 @@ func TestB36_CurrentSkipsALeaderThatHasGone(t *testing.T) {
 			return zktest.Pass
 		})()
 		l := must(reader.Current(bubble.Minute(t)))
-		require.Equal(t, "b", l.ID)
+		require.Equal(t, "b", l.Name)
 	})
 }
 
@@ -175,7 +175,7 @@ func TestLayouts(t *testing.T) {
 		term := leads(t, a)
 		require.Regexp(t, "^"+path+row.name, term.Path())
 		leader := must(candidate(t, t.Session(), "observer").Current(bubble.Minute(t)))
-		require.Equal(t, election.Leadership{Present: true, ID: "host-1", Token: term.Token()}, leader)
+		require.Equal(t, election.Leadership{Present: true, Name: "host-1", Token: term.Token()}, leader)
 		require.True(t, must(a.Current(bubble.Minute(t))).Self)
 		if row.layout != election.Troupe {
 			require.Equal(t, "host-1", content(t, term.Path()))

@@ -43,7 +43,7 @@ func must[T any](v T, err error) T {
 
 func candidate(t testing.TB, s *session.Session, id string, opts ...election.Option) *election.Election {
 	t.Helper()
-	e := must(election.New(s, path, append([]election.Option{election.WithID(id)}, opts...)...))
+	e := must(election.New(s, path, append([]election.Option{election.WithName(id)}, opts...)...))
 	t.Cleanup(func() { _ = e.Close(bubble.Minute(t)) })
 	return e
 }
@@ -103,7 +103,7 @@ func idsOf(t testing.TB, e *election.Election) []string {
 	require.NoError(t, err)
 	ids := make([]string, len(candidates))
 	for i, c := range candidates {
-		ids[i] = c.ID
+		ids[i] = c.Name
 	}
 	return ids
 }

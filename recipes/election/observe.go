@@ -18,14 +18,14 @@ import (
 // Leadership describes the leader as ZooKeeper sees it: the first candidate in the queue.
 type Leadership struct {
 	Present bool   // there is a leader; otherwise the rest is empty
-	ID      string // of the candidate
+	Name    string // of the candidate
 	Data    []byte // of [WithData], or of a later Proclaim
 	Token   int64  // of its term
 	Self    bool   // it is this candidate. Only a [Term] entitles it to lead
 	Ready   bool   // it has finished taking over: see [Term.Ready]
 	Stale   bool   // the connection is down: this is the last known state
 
-	// Unread: there is a leader, but this session may not read its znode. Then there are no ID,
+	// Unread: there is a leader, but this session may not read its znode. Then there are no Name,
 	// Data, Token and Ready, and Self is false.
 	Unread bool
 }
@@ -63,20 +63,20 @@ func (e *Election) Current(ctx context.Context) (Leadership, error) {
 func (e *Election) leadership(raw []byte, stat session.Stat) Leadership {
 	content := interpret(raw)
 	return Leadership{
-		Present: true, ID: content.ID, Data: content.Data, Token: stat.Czxid, Ready: content.Ready,
+		Present: true, Name: content.ID, Data: content.Data, Token: stat.Czxid, Ready: content.Ready,
 		Self: e.self(content.ID, stat.EphemeralOwner),
 	}
 }
 
 func (l Leadership) equal(o Leadership) bool {
-	return bytes.Equal(l.Data, o.Data) && l.Present == o.Present && l.ID == o.ID && l.Token == o.Token && l.Self == o.Self && l.Ready == o.Ready && l.Stale == o.Stale && l.Unread == o.Unread
+	return bytes.Equal(l.Data, o.Data) && l.Present == o.Present && l.Name == o.Name && l.Token == o.Token && l.Self == o.Self && l.Ready == o.Ready && l.Stale == o.Stale && l.Unread == o.Unread
 }
 
 // Candidate is one participant in the election, of this process or of any other. For candidates of
-// other libraries, the data of the znode are the ID.
+// other libraries, the data of the znode are the name.
 type Candidate struct {
 	Path      string           // of the znode
-	ID        string           // see [WithID]; see Unread
+	Name      string           // see [WithName]; see Unread
 	Data      []byte           // of [WithData], or of a later Proclaim
 	Owner     session.Identity // whose it is, as it says itself; zero if it does not; see Unread
 	Token     int64            // of its term, once it leads; see Unread
@@ -86,9 +86,9 @@ type Candidate struct {
 	Ready     bool             // it has called [Term.Ready]
 	Self      bool             // it is this candidate
 
-	// Unread: this session may not read the znode. Then there are no ID, Data, Owner, and servers
-	// since 3.8.4 do not report Token, SessionID and Since either: these are 0. Leadership can't be
-	// transferred to it: see [Term.TransferTo].
+	// Unread: this session may not read the znode. Then there are no Name, Data and Owner, and
+	// servers since 3.8.4 do not report Token, SessionID and Since either: these are 0. Leadership
+	// can't be transferred to it: see [Term.TransferTo].
 	Unread bool
 }
 
@@ -107,7 +107,7 @@ func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	for i, entry := range entries {
 		content := interpret(entry.Data)
 		candidates[i] = Candidate{
-			Path: entry.Path, ID: content.ID, Data: content.Data, Owner: content.owner(), Token: entry.Token, SessionID: entry.SessionID, Since: entry.Since,
+			Path: entry.Path, Name: content.ID, Data: content.Data, Owner: content.owner(), Token: entry.Token, SessionID: entry.SessionID, Since: entry.Since,
 			Unread: entry.Unread, Leading: i == 0, Ready: content.Ready, Self: e.self(content.ID, entry.SessionID),
 		}
 	}
@@ -142,10 +142,10 @@ func (e *Election) check(c Candidate) error {
 	return nil
 }
 
-// self tells whether a znode is this candidate's: it has this ID and belongs to the current
+// self tells whether a znode is this candidate's: it has this name and belongs to the current
 // session. A znode that an earlier epoch left does not count.
-func (e *Election) self(id string, owner int64) bool {
-	return id == e.id && owner == e.session.Status().SessionID
+func (e *Election) self(name string, owner int64) bool {
+	return name == e.name && owner == e.session.Status().SessionID
 }
 
 // waiting is how many candidates do not lead.

@@ -30,7 +30,7 @@ type Term struct {
 
 // wrap makes the term, and tells the log of its beginning and its end.
 func (e *Election) wrap(p *recipe.Possession) *Term {
-	log, began := recipe.Logger(e.session).With("recipe", "election", "path", e.session.Path(e.path), "id", e.id, "token", p.Token()), time.Now()
+	log, began := recipe.Logger(e.session).With("recipe", "election", "path", e.session.Path(e.path), "id", e.name, "token", p.Token()), time.Now()
 	won, level := p.Won(log, slog.LevelInfo)
 	won.Log(p.Context(), level, "leadership is won")
 	context.AfterFunc(p.Context(), func() {
@@ -107,7 +107,7 @@ func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool
 		}
 		e, ok := decode(raw)
 		if !ok { // another client has overwritten it
-			e = envelope{ID: t.election.id, Data: t.election.data, By: t.election.by}
+			e = envelope{ID: t.election.name, Data: t.election.data, By: t.election.by}
 		}
 		if !change(&e) && ok {
 			return nil
@@ -219,7 +219,7 @@ func decode(raw []byte) (envelope, bool) {
 	return e.envelope, true
 }
 
-// interpret decodes any data of a candidate's znode: those that are no envelope are the ID, as in
+// interpret decodes any data of a candidate's znode: those that are no envelope are the name, as in
 // Curator's latch.
 func interpret(raw []byte) envelope {
 	if e, ok := decode(raw); ok {

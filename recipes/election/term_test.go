@@ -101,13 +101,13 @@ func TestDataOfOthers(t *testing.T) {
 		a := candidate(t, t.Session(session.WithoutIdentity()), "a", election.WithData([]byte("here")))
 		term := leads(t, a)
 		require.NoError(t, t.Server.Set(term.Path(), []byte("unlock\n"+content(t, term.Path()))))
-		require.Equal(t, "a", must(a.Current(bubble.Minute(t))).ID)
+		require.Equal(t, "a", must(a.Current(bubble.Minute(t))).Name)
 		require.NoError(t, term.Ready(bubble.Minute(t)))
 		require.True(t, strings.HasPrefix(content(t, term.Path()), "unlock\n{"))
 
 		for _, raw := range []string{"", "null", "[]", `{"name":"x"}`, `{"id":5}`, `{"id":"x","data":5}`, "\xff\xfe", "unlock"} {
 			require.NoError(t, t.Server.Set(term.Path(), []byte(raw)))
-			require.Equal(t, election.Leadership{Present: true, ID: raw, Token: term.Token()}, must(a.Current(bubble.Minute(t))))
+			require.Equal(t, election.Leadership{Present: true, Name: raw, Token: term.Token()}, must(a.Current(bubble.Minute(t))))
 		}
 		require.NoError(t, term.Ready(bubble.Minute(t)))
 		require.JSONEq(t, `{"id":"a","data":"aGVyZQ==","ready":true}`, content(t, term.Path()))

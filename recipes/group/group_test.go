@@ -143,7 +143,7 @@ func TestADuplicateIsAnError(t *testing.T) {
 		bubble.Now(w, first.Joined())
 		views := groupOn(w, hb).Observe(w.Context())
 		require.Equal(w, "same=1", ids(bubble.Now(w, views)))
-		require.ErrorIs(w, errOf(groupOn(w, ha).Join(group.Member{ID: "same", Data: []byte("1")})), group.ErrDuplicate, "of the same session: at once")
+		require.ErrorIs(w, errOf(groupOn(w, ha).Join(group.Member{Name: "same", Data: []byte("1")})), group.ErrDuplicate, "of the same session: at once")
 		for range 2 {
 			second := join(w, hb, "same", "2")
 			bubble.Now(w, second.Done()) // the other one answers
@@ -357,7 +357,7 @@ func TestAZnodeThatNoSessionOwnsIsWaitedFor(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Equal(w, "a=x", members(w, other))
 		must(other.Create(w.Context(), path+"/b", nil))
-		second := must(groupOn(w, here).Join(group.Member{ID: "b", Data: []byte("y")}))
+		second := must(groupOn(w, here).Join(group.Member{Name: "b", Data: []byte("y")}))
 		time.Sleep(time.Minute)
 		require.NoError(w, second.Err())
 		require.NoError(w, other.Delete(w.Context(), path+"/b", -1))

@@ -19,7 +19,7 @@ type State int
 // The states of a membership.
 const (
 	Joining State = iota // not registered, or not known to be
-	Waiting              // a znode with the id exists, and its owner has not responded: it is cut off, or it has died and its session has not expired yet
+	Waiting              // a znode with the name exists, and its owner has not responded: it is cut off, or it has died and its session has not expired yet
 	Joined               // registered
 	Stopped              // ended by Leave or Close, or with the session
 	Failed               // ended by an error: see [Membership.Err]
@@ -38,8 +38,8 @@ type Status struct {
 // seat identifies a member of this process. Only one Membership at a time may have it, since
 // ZooKeeper can't distinguish two of the same session.
 type seat struct {
-	session  *session.Session
-	path, id string
+	session    *session.Session
+	path, name string
 }
 
 var taken sync.Map // of seat to its Membership
@@ -59,19 +59,19 @@ type Membership struct {
 	data   []byte
 }
 
-// Join states the intent to be a member, and returns at once. It uses only m's ID and Data. Errors
-// name what is wrong with the id; for a closed session the error is session.ErrClosed; if a
-// Membership of the same session has the id, it is [ErrDuplicate].
+// Join states the intent to be a member, and returns at once. It uses only m's Name and Data.
+// Errors say what is wrong with the name; for a closed session the error is session.ErrClosed; if a
+// Membership of the same session has the name, it is [ErrDuplicate].
 func (g *Group) Join(m Member) (*Membership, error) {
 	const op = "join"
-	if err := checkID(m.ID); err != nil {
+	if err := checkName(m.Name); err != nil {
 		return nil, recipe.Failed(g.session, op, g.path, err)
 	}
 	s := &Membership{
 		group: g, status: notify.NewTopic[Status](), written: notify.NewTopic[uint64](),
 		data: append([]byte(nil), m.Data...),
 	}
-	s.seat = seat{g.session, g.path, m.ID}
+	s.seat = seat{g.session, g.path, m.Name}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := g.life.Err(); err != nil {
@@ -81,7 +81,7 @@ func (g *Group) Join(m Member) (*Membership, error) {
 		return nil, recipe.Failed(g.session, op, g.path, ErrDuplicate)
 	}
 	s.status.Publish(Status{})
-	cfg := member.Config{Path: g.path, ID: m.ID}
+	cfg := member.Config{Path: g.path, ID: m.Name}
 	s.mu.Lock() // until the host is known
 	defer s.mu.Unlock()
 	h, err := recipe.New(recipe.Config{

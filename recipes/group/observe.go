@@ -117,7 +117,7 @@ func (o *observer) publish() {
 		}
 		v.Stale = v.Stale || w.data.Stale
 		if w.data.Unread {
-			v.Members = append(v.Members, Member{ID: name, Unread: true})
+			v.Members = append(v.Members, Member{Name: name, Unread: true})
 		}
 		if w.data.Exists && w.data.Stat.EphemeralOwner != 0 {
 			v.Members = append(v.Members, memberOf(name, w.data.Bytes, w.data.Stat))

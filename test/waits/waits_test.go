@@ -172,7 +172,7 @@ var waits = map[string]func(w *world) wait{
 			begin: func() <-chan struct{} {
 				return heard(w, must(group.New(w.mine, at)).Observe(w.Context()), func(v group.View) bool { return len(v.Members) == 1 && !v.Stale })
 			},
-			cause: func() { must(must(group.New(w.other, at)).Join(group.Member{ID: "other"})) },
+			cause: func() { must(must(group.New(w.other, at)).Join(group.Member{Name: "other"})) },
 		}
 	},
 	"config.Cell.Observe": func(w *world) wait {
@@ -346,10 +346,10 @@ func standsForElection(w *world) wait {
 }
 
 func observesElection(w *world) wait {
-	mine, other := must(election.New(w.mine, at)), must(election.New(w.other, at, election.WithID("other")))
+	mine, other := must(election.New(w.mine, at)), must(election.New(w.other, at, election.WithName("other")))
 	return wait{
 		begin: func() <-chan struct{} {
-			return heard(w, mine.Observe(w.Context()), func(l election.Leadership) bool { return l.ID == "other" && !l.Stale })
+			return heard(w, mine.Observe(w.Context()), func(l election.Leadership) bool { return l.Name == "other" && !l.Stale })
 		},
 		cause: func() { must(other.Lead(w.Context())) },
 		err:   mine.Err,
@@ -400,7 +400,7 @@ func joins(what func(w *world, m *group.Membership) <-chan struct{}) func(w *wor
 		var m *group.Membership
 		return wait{
 			begin: func() <-chan struct{} {
-				m = must(mine.Join(group.Member{ID: "mine"}))
+				m = must(mine.Join(group.Member{Name: "mine"}))
 				return what(w, m)
 			},
 			cause: nothing,

@@ -119,7 +119,7 @@ var subjects = map[string]subject{
 		},
 		first: func(s *session.Session, path string) { create(s, path+"/one", "", session.Ephemeral()) },
 		then:  func(s *session.Session, path string) { create(s, path+"/two", "", session.Ephemeral()) },
-		sees:  "ID:two",
+		sees:  "Name:two",
 	},
 	"election.Observe": {
 		kind: "election view",
@@ -128,11 +128,11 @@ var subjects = map[string]subject{
 		},
 		first: func(*session.Session, string) {},
 		then: func(s *session.Session, path string) {
-			e := must(election.New(s, path, election.WithID("she")))
+			e := must(election.New(s, path, election.WithName("she")))
 			e.Campaign()
 			<-e.Leader()
 		},
-		sees: "ID:she",
+		sees: "Name:she",
 	},
 	"lock.Observe": {
 		kind: "lock view",

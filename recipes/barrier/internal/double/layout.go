@@ -176,7 +176,7 @@ const (
 	ErrBroken    = sentinel.ConstError("barrier: the round was broken")
 	ErrDiffering = sentinel.ConstError("barrier: the parties disagree about their number")
 	ErrCrowd     = sentinel.ConstError("barrier: too many parties")
-	ErrReplaced  = sentinel.ConstError("barrier: replaced by a later party with the same id")
+	ErrReplaced  = sentinel.ConstError("barrier: replaced by a later party with the same name")
 )
 
 // broken returns the error for a round that was broken.

@@ -97,7 +97,7 @@ func transferLoad(ctx context.Context, e *env) {
 
 // handOver leads, and hands over to a random candidate.
 func (e *env) handOver(ctx context.Context, id string) {
-	el, err := election.New(e.sess, "/transfer/line", election.WithID(id))
+	el, err := election.New(e.sess, "/transfer/line", election.WithName(id))
 	if err != nil {
 		e.failed("new", err)
 		return

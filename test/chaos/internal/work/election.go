@@ -15,7 +15,7 @@ func init() { loads["election"] = electionLoad }
 // electionLoad: each worker is a candidate, by Run or by a standing intent, and observes the
 // leader.
 func electionLoad(ctx context.Context, e *env) {
-	el, err := election.New(e.sess, "/election/line", election.WithID(e.Name))
+	el, err := election.New(e.sess, "/election/line", election.WithName(e.Name))
 	if err != nil {
 		e.failed("new", err)
 		return
