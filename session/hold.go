@@ -52,8 +52,8 @@ func (h *Hold) Session() *Session { return h.session }
 
 // Valid tells whether the possession stands at this instant, by both clocks. It is false from Done
 // on, may be so a moment before, and never becomes true again, except with trust if the possession
-// outlives that (barrier.UntilExpiry). It sends no request; a process that may be paused between
-// the question and the deed needs the token, or [Hold.Commit].
+// outlives that (barrier.WithUntilExpiry). It sends no request; a process that may be paused
+// between the question and the deed needs the token, or [Hold.Commit].
 func (h *Hold) Valid() bool {
 	if h.ended.Load() {
 		return false

@@ -34,7 +34,7 @@ type Status struct {
 func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	o, err := configure("barrier.New", s, path, opts)
 	if err == nil && o.untilExpiry {
-		err = recipe.Failed(s, "barrier.New", path, fmt.Errorf("UntilExpiry: %w: there are no passages", session.ErrUnsupported))
+		err = recipe.Failed(s, "barrier.New", path, fmt.Errorf("WithUntilExpiry: %w: there are no passages", session.ErrUnsupported))
 	}
 	if err != nil {
 		return nil, err

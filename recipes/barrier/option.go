@@ -22,7 +22,7 @@ type options struct {
 	untilExpiry bool
 }
 
-// warnAfter is the default of WithWarnAfter.
+// warnAfter is the default of WithHeldWarning.
 const warnAfter = 10 * time.Second
 
 // WithName sets the name of this party. [Passage.Members] lists it, and the data of a [Barrier]
@@ -52,29 +52,30 @@ func WithName(name string) Option {
 	}
 }
 
-// WithWarnAfter sets the time after which a passage of a double barrier that has not departed is
-// logged, since it blocks the other parties. The warning in the session's log names the call site
-// that requested the passage, and tells whether the passage waits to be received from
-// [Double.Entered]. The default is 10 seconds; further warnings follow after a minute and every ten
-// minutes. 0 turns them off. Set a longer time if the work of a round takes longer. The option has
-// no effect on a [Barrier].
-func WithWarnAfter(d time.Duration) Option {
+// WithHeldWarning sets the time after which a warning is logged for a passage of a double barrier
+// that is still held: the party has not departed, so the other parties can't go on. The warning in
+// the session's log has the place in the source that requested the passage, and says whether the
+// passage was not even received from [Double.Entered]. The default is 10 seconds; further warnings
+// follow after a minute and every ten minutes. 0 turns them off. Set a longer time if the work of a
+// round takes longer. The option has no effect on a [Barrier].
+func WithHeldWarning(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {
-			return fmt.Errorf("WithWarnAfter: d: negative: %v", d)
+			return fmt.Errorf("WithHeldWarning: d: negative: %v", d)
 		}
 		o.warn = d
 		return nil
 	}
 }
 
-// UntilExpiry has the passages of a double barrier last until their ZooKeeper session is known to
-// have expired. Without it they end with trust, so a silence may cost a passage although its
-// session lives. The price: after an expiry the others may leave while this party, if it is cut
-// off, does not know and still works. Valid and Commit of a passage follow trust in any case:
-// without trust Valid is false, and Commit returns session.ErrLost. For a [Barrier] it is
-// session.ErrUnsupported.
-func UntilExpiry() Option {
+// WithUntilExpiry lets the passages of a double barrier last until their ZooKeeper session is known
+// to have expired. Without this option a passage ends when the session is no longer trusted (see
+// package session), so a silence of the network may cost a passage although its session lives. The
+// price: after an expiry the others may leave while this party, if it is cut off, does not know it
+// and still works. Valid and Commit of a passage follow trust in any case: without trust Valid is
+// false, and Commit returns session.ErrLost. A [Barrier] has no passages, so [New] refuses the
+// option with session.ErrUnsupported.
+func WithUntilExpiry() Option {
 	return func(o *options) error {
 		o.untilExpiry = true
 		return nil

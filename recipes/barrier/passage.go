@@ -14,10 +14,10 @@ import (
 )
 
 // Passage is one party's possession of a round, from the opening to its departure. Done closes when
-// the party departs, or when the session can no longer prove that it is alive (with [UntilExpiry]:
-// when it is known to have expired). Err then is session.ErrReleased, or session.ErrLost wrapping
-// its cause. The Token grows from round to round of the same party. The znode exists until all
-// members have left the round.
+// the party departs, or when the session can no longer prove that it is alive (with
+// [WithUntilExpiry]: when it is known to have expired). Err then is session.ErrReleased, or
+// session.ErrLost wrapping its cause. The Token grows from round to round of the same party. The
+// znode exists until all members have left the round.
 type Passage struct {
 	*session.Hold
 	double *Double

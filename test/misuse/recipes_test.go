@@ -158,7 +158,7 @@ func elections(w *world) []row {
 		{"election.Run: no function", call(e.Run, ctx, nil), nil, "f: nil"},
 		{"barrier.New: a namespace's root", call(barrier.New, w.below, "/"), session.ErrInvalidPath, "path: the root"},
 		{"barrier.NewDouble: a namespace's root", call(barrier.NewDouble, w.below, "/", 2), session.ErrInvalidPath, "path: the root"},
-		{"barrier.UntilExpiry: no passages", call(barrier.New, w.s, "/a", barrier.UntilExpiry()), session.ErrUnsupported, "UntilExpiry"},
+		{"barrier.WithUntilExpiry: no passages", call(barrier.New, w.s, "/a", barrier.WithUntilExpiry()), session.ErrUnsupported, "WithUntilExpiry"},
 		{"barrier.Enter: a closed barrier", call(ended.Enter, ctx), session.ErrClosed, "double barrier /a: "},
 		{"barrier.Break: a closed barrier", call(ended.Break, ctx), session.ErrClosed, "double barrier /a: "},
 	}
@@ -175,9 +175,9 @@ func elections(w *world) []row {
 		values("election.Break", breaks, session.ErrInvalidPath, "Candidate.Path: ", "", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001"),
 		values("barrier.NewDouble", parties, nil, "parties: ", 0, -1, 1001, math.MaxInt),
 		each("election.WithName", election.WithName, with, nil, "", "\xff"),
-		each("election.WithWarnAfter", election.WithWarnAfter, with, nil, -1, -forever),
+		each("election.WithHeldWarning", election.WithHeldWarning, with, nil, -1, -forever),
 		each("election.WithLayout", election.WithLayout, with, nil, -1, 4, 1000),
-		each("barrier.WithWarnAfter", barrier.WithWarnAfter, double, nil, -1, -forever),
+		each("barrier.WithHeldWarning", barrier.WithHeldWarning, double, nil, -1, -forever),
 		each("barrier.WithName", barrier.WithName, double, nil, "", "a/b", "a\nb", "\xff"))
 }
 
