@@ -119,11 +119,12 @@ func (d *Double) Enter(ctx context.Context) (*Passage, error) {
 }
 
 // Done closes when the Double has ended: by Close, with its session, because the round of a
-// [Double.Arrive] was broken, or because of a permanent failure. Err then says why.
+// [Double.Arrive] was broken, or by an error that arriving again would not fix. Err then says why.
 func (d *Double) Done() <-chan struct{} { return d.host.Done() }
 
-// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with
-// the session, or the cause of the failure.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed after Close or with the
+// session, [ErrBroken], [ErrCrowd] or [ErrReplaced] after [Double.Arrive], otherwise the error that
+// ended the Double.
 func (d *Double) Err() error { return d.host.Err() }
 
 // Close ends the party. A waiting party withdraws (its callers get session.ErrClosed); a party that

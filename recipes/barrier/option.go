@@ -25,11 +25,11 @@ type options struct {
 // warnAfter is the default of WithHeldWarning.
 const warnAfter = 10 * time.Second
 
-// WithName sets the name of this party. [Passage.Members] lists it, and the data of a [Barrier]
-// that this process raised are it. The name must be unique among the parties of a double barrier;
-// the default is random. A process that restarts with the same name is the same party: it replaces
-// its predecessor, whose znode ZooKeeper may not have deleted yet, and never counts as one party
-// too many in a round in progress.
+// WithName sets the name of this party. [Passage.Members] lists it, and it is the data of a
+// [Barrier] that this process has raised. The name must be unique among the parties of a double
+// barrier; the default is random. A process that restarts with the same name is the same party: it
+// replaces its predecessor, whose znode ZooKeeper may not have deleted yet, and never counts as one
+// party too many in a round in progress.
 //
 // Live processes with the same name are never inside together. If several of them wait when a round
 // opens, the one that arrived last is in, and the others get [ErrReplaced]. A process that arrives

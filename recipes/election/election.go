@@ -64,12 +64,12 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 // Name is this candidate's name: see [WithName].
 func (e *Election) Name() string { return e.name }
 
-// Done closes when the candidate has ended: by Close, with its session, or because of a permanent
-// failure. Err then says why.
+// Done closes when the candidate has ended: by Close, with its session, or by an error that
+// campaigning again would not fix. Err then says why.
 func (e *Election) Done() <-chan struct{} { return e.instance.Done() }
 
-// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with
-// the session, or the cause of the failure.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed after Close or with the
+// session, otherwise the error that ended the candidate, for example session.ErrNoAuth.
 func (e *Election) Err() error { return e.instance.Err() }
 
 // Close ends the candidate. It first cancels the contexts of the functions of [Election.Run] and
@@ -103,7 +103,7 @@ func (e *Election) ended(err error) {
 }
 
 var (
-	// ErrNoLeader: there is no candidate at this moment.
+	// ErrNoLeader means that there is no candidate at this moment.
 	ErrNoLeader = errors.New("election: no leader")
 
 	// ErrDeadlock refuses a wait that could never end: the context descends from the context of a
@@ -124,9 +124,9 @@ func (e *Election) Term() *Term {
 	return t
 }
 
-// Leader delivers one [Term] each time the standing intent wins. The channel is the same every
-// time, unbuffered, and never closes. A term goes to exactly one receiver, and is withdrawn if it
-// ends before it is received. Select on [Election.Done] as well.
+// Leader delivers one [Term] each time the intent of [Election.Campaign] wins. The channel is the
+// same every time and unbuffered. It never closes: select on [Election.Done] as well. A term goes
+// to exactly one receiver, and is withdrawn if it ends before it is received.
 func (e *Election) Leader() <-chan *Term { return e.instance.Won() }
 
 // Withdraw ends the intent of [Election.Campaign], whether it waits or leads, and returns when

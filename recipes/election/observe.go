@@ -33,7 +33,8 @@ type Leadership struct {
 // Current asks ZooKeeper for the leader. It syncs first (session.Session.Sync), so it sees
 // everything that was decided before the call, or up to some milliseconds before it if the session
 // is connected to the leader among ZooKeeper's servers. Errors: [ErrNoLeader] if there is no
-// candidate; session.ErrNoAuth if the candidates may not be listed, session.ErrClosed, ctx's cause.
+// candidate; session.ErrNoAuth if the ACL forbids to list the candidates; session.ErrClosed; ctx's
+// cause.
 func (e *Election) Current(ctx context.Context) (Leadership, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
 		return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
@@ -93,8 +94,8 @@ type Candidate struct {
 }
 
 // Candidates lists the leader and the waiting candidates, in order. It syncs first, as
-// [Election.Current] does. A path that does not exist has no candidates. Errors: session.ErrNoAuth,
-// session.ErrClosed, ctx's cause.
+// [Election.Current] does. A path that does not exist has no candidates. Errors: session.ErrNoAuth
+// if the ACL forbids to list them; session.ErrClosed; ctx's cause.
 func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
 		return nil, recipe.Failed(e.session, "candidates", e.path, err)
@@ -155,10 +156,10 @@ func (e *Election) waiting(ctx context.Context) (int, error) {
 
 // Observe subscribes to the leader: whole states, including "no leader", never one older than the
 // one before; the newest replaces one that was not received. The first comes once ZooKeeper has
-// answered; without a connection it is Stale and empty. It costs ZooKeeper one watch. The channel
-// closes when ctx ends or the election is done. A leader that this session may not read is Unread:
-// Observe reads again after pauses of up to some seconds, and so may report its successor that much
-// later.
+// answered; without a connection it is Stale and empty. It costs ZooKeeper one watch. The package
+// closes the channel when ctx ends or the election is done. A leader that this session may not read
+// is Unread: Observe reads again after pauses of up to some seconds, and so may report its
+// successor that much later.
 func (e *Election) Observe(ctx context.Context) <-chan Leadership {
 	out := notify.NewLatest[Leadership]()
 	p := &published{out: out}

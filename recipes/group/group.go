@@ -17,7 +17,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// ErrDuplicate ends a Membership whose name another live member has.
+// ErrDuplicate means that another live member has the name. It ends the [Membership].
 var ErrDuplicate = member.ErrDuplicate
 
 // Group is a handle of the group on a path. It is safe for concurrent use.
@@ -93,7 +93,7 @@ func (g *Group) Err() error { return g.life.Err() }
 // Members reads the current members, after a session.Session.Sync: if the session is connected to
 // the leader, one that has joined within the last milliseconds may be missing. A group that does
 // not exist has no members. A member that leaves during the read may be missing. Errors:
-// session.ErrNoAuth if the group may not be listed, session.ErrClosed, ctx's cause.
+// session.ErrNoAuth if the ACL forbids to list the group; session.ErrClosed; ctx's cause.
 func (g *Group) Members(ctx context.Context) (View, error) {
 	ctx, leave := g.life.Within(ctx)
 	defer leave()
