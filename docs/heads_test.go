@@ -176,8 +176,8 @@ func headOfBarrier(ctx context.Context, sess *session.Session, compute func(ctx 
 }
 
 // That with which docs/recipes/double-barrier.md begins.
-func step(ctx context.Context, sess *session.Session, parties int, id string, compute func(ctx context.Context)) error {
-	step, err := barrier.NewDouble(sess, "/steps", parties, barrier.WithID(id))
+func step(ctx context.Context, sess *session.Session, parties int, name string, compute func(ctx context.Context)) error {
+	step, err := barrier.NewDouble(sess, "/steps", parties, barrier.WithName(name))
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func headOfGroup(ctx context.Context, sess *session.Session, hostname string, ad
 	if err != nil {
 		return err
 	}
-	me, err := workers.Join(group.Member{ID: hostname, Data: address}) // the intent: be a member, in every epoch
+	me, err := workers.Join(group.Member{Name: hostname, Data: address}) // the intent: be a member, in every epoch
 	if err != nil {
 		return err
 	}
@@ -426,7 +426,7 @@ func TestTheHeadsOfPackages(t *testing.T) {
 		"group": func(ctx context.Context, t *testing.T, sess *session.Session) {
 			ctx, cancel := context.WithCancel(ctx)
 			err := headOfGroup(ctx, sess, "host-1", []byte("10.0.0.7"), func(members []group.Member) {
-				if len(members) == 1 && members[0].ID == "host-1" {
+				if len(members) == 1 && members[0].Name == "host-1" {
 					cancel()
 				}
 			})

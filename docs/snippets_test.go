@@ -83,7 +83,7 @@ func handsOver(ctx context.Context, leader *election.Election, term *election.Te
 	if err != nil {
 		return err
 	}
-	err = term.TransferTo(ctx, candidates[len(candidates)-1].Path) // to the newest candidate
+	err = term.TransferTo(ctx, candidates[len(candidates)-1]) // to the newest candidate
 	return err
 }
 
@@ -99,15 +99,15 @@ func TestElection(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "1", string(data))
 
-	first, err := election.New(sess, "/e", election.WithID("first"))
+	first, err := election.New(sess, "/e", election.WithName("first"))
 	require.NoError(t, err)
 	term, err := first.Lead(t.Context())
 	require.NoError(t, err)
-	last, err := election.New(bubble.Open(t, srv.Servers()), "/e", election.WithID("last"))
+	last, err := election.New(bubble.Open(t, srv.Servers()), "/e", election.WithName("last"))
 	require.NoError(t, err)
 	last.Campaign()
-	for s := range last.Standing(t.Context()) {
-		if s.Phase == election.Waiting {
+	for s := range last.ObserveStatus(t.Context()) {
+		if s.State == election.Waiting {
 			break
 		}
 	}

@@ -171,7 +171,7 @@ func TestTheOtherInstances(t *testing.T) {
 	require.Equal(t, twopc.Committed, tx.Outcome())
 	require.Equal(t, 7, must(all.Rate.Update(bubble.Minute(t), func(n int) (int, error) { return n + 7, nil })).Value)
 	require.NoError(t, all.Names.Bind(bubble.Minute(t), "billing", []byte("10.0.0.7")))
-	me := must(all.Workers.Join(group.Member{ID: "me"}))
+	me := must(all.Workers.Join(group.Member{Name: "me"}))
 	bubble.Within(t, time.Minute, me.Joined())
 	require.NoError(t, a.Stop(bubble.Minute(t)))
 	require.ErrorIs(t, me.Err(), session.ErrClosed)
@@ -201,7 +201,7 @@ func TestGroupCellAndNamesTakeOptions(t *testing.T) {
 		ctx := bubble.Minute(t)
 		must(all.Rate.Update(ctx, func(n int) (int, error) { return n + 7, nil }))
 		require.NoError(t, all.Names.Bind(ctx, "billing", []byte("10.0.0.7")))
-		bubble.Within(t, time.Minute, must(all.Workers.Join(group.Member{ID: "me"})).Joined())
+		bubble.Within(t, time.Minute, must(all.Workers.Join(group.Member{Name: "me"})).Joined())
 		for _, path := range []string{"/rate", "/names/billing", "/workers"} {
 			have, _, err := all.Session.ACL(ctx, path)
 			require.NoError(t, err)

@@ -81,7 +81,7 @@ func TestASecondSession(t *testing.T) {
 					did <- string(p.Payload())
 					return p.VoteCommit(ctx)
 				}),
-				fxmodule.Group("workers", "/g"), fxmodule.Join("workers", group.Member{ID: "me"})))
+				fxmodule.Group("workers", "/g"), fxmodule.Join("workers", group.Member{Name: "me"})))
 		require.ElementsMatch(t, []*session.Session{s.Here, s.There}, []*session.Session{(<-leads).Session(), (<-leads).Session()})
 		require.Equal(t, 7*time.Second, s.There.Status().Timeout)
 		ctx := bubble.Minute(t)

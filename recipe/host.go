@@ -22,7 +22,7 @@ type Config struct {
 	Path    string
 	ACL     []session.ACL // of the znodes that are made for it, parents included; nil: the session's
 
-	// UntilExpiry lets the holds outlive trust: see barrier.UntilExpiry.
+	// UntilExpiry lets the holds outlive trust: see barrier.WithUntilExpiry.
 	UntilExpiry bool
 
 	// Machine makes a fresh one for each incarnation of the actor.

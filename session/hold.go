@@ -53,7 +53,7 @@ func (h *Hold) Session() *Session { return h.session }
 
 // Valid reports whether the possession is valid at this instant, by both clocks. It is false from
 // Done on, possibly a moment earlier, and never becomes true again, except with trust if the
-// possession outlives trust (barrier.UntilExpiry). It sends no request. A process that may be
+// possession outlives trust (barrier.WithUntilExpiry). It sends no request. A process that may be
 // paused between Valid and what follows needs the token, or [Hold.Commit].
 func (h *Hold) Valid() bool {
 	if h.ended.Load() {

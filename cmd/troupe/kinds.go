@@ -143,7 +143,7 @@ func (v *survey) election(ctx context.Context, path string) error {
 		all, err = e.Candidates(ctx)
 	}
 	if len(all) > 0 {
-		v.uses = append(v.uses, use{path, "election", all[0].ID, len(all) - 1, len(all)})
+		v.uses = append(v.uses, use{path, "election", all[0].Name, len(all) - 1, len(all)})
 	}
 	return err
 }

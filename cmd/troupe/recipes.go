@@ -36,7 +36,7 @@ type memberRow struct {
 
 func memberRows(v members.View) (rows []memberRow) {
 	for _, m := range v.Members {
-		rows = append(rows, memberRow{m.ID, m.Unread, m.Token, sessionID(m.SessionID), m.Since.UTC(), m.Data})
+		rows = append(rows, memberRow{m.Name, m.Unread, m.Token, sessionID(m.SessionID), m.Since.UTC(), m.Data})
 	}
 	return rows
 }
@@ -48,7 +48,7 @@ func groupAt(ctx context.Context, s *session.Session, path string) (g groupHere,
 	if g.recipe, err = members.New(s, path); err == nil {
 		g.now, err = g.recipe.Members(ctx)
 	}
-	contends := func(m members.Member) bool { _, is := znode.ParseContender(m.ID); return is }
+	contends := func(m members.Member) bool { _, is := znode.ParseContender(m.Name); return is }
 	if err == nil && (len(g.now.Members) == 0 || slices.ContainsFunc(g.now.Members, contends)) {
 		err = mustBe(ctx, s, path, "group")
 	}

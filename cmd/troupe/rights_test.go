@@ -23,7 +23,7 @@ func TestALackOfRightsIsNotNobody(t *testing.T) {
 		g := locked(t, alice, "/l")
 		e := must(election.New(alice, "/e"))
 		term := must(e.Lead(bubble.Minute(t)))
-		for _, command := range each(strings.NewReplacer("GRANT", g.Path(), "TERM", term.Path(), "ID", e.ID()).Replace(`lock break /l -y
+		for _, command := range each(strings.NewReplacer("GRANT", g.Path(), "TERM", term.Path(), "ID", e.Name()).Replace(`lock break /l -y
 lock break GRANT -y
 lock revoke /l -y
 lock revoke GRANT -y

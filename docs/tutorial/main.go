@@ -41,7 +41,7 @@ func run(ctx context.Context, log *slog.Logger, servers []string, name, listen s
 	}
 	defer session.CloseWithin(sess, 5*time.Second)
 
-	leader, err := election.New(sess, "/reports/leader", election.WithID(name))
+	leader, err := election.New(sess, "/reports/leader", election.WithName(name))
 	if err != nil {
 		return err
 	}

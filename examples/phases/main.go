@@ -101,7 +101,7 @@ func work(ctx context.Context, zk string, server *zktest.Server, number int, r *
 		return err
 	}
 	defer session.CloseWithin(s, 5*time.Second)
-	together, err := barrier.NewDouble(s, "/rod", workers, barrier.WithID(fmt.Sprintf("worker-%d", number)))
+	together, err := barrier.NewDouble(s, "/rod", workers, barrier.WithName(fmt.Sprintf("worker-%d", number)))
 	if err != nil {
 		return err
 	}

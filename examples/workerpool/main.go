@@ -135,7 +135,7 @@ func follow(ctx context.Context, s *session.Session, t tree, p *pool) error {
 		case now := <-results:
 			done = len(now.Names)
 		case now := <-leaders:
-			leader = now.ID
+			leader = now.Name
 		case <-tick.C:
 			if err := p.ended(); err != nil {
 				return err

@@ -50,7 +50,7 @@ var rows = map[string]func(ctx context.Context, s *session.Session, acl []sessio
 		must(must(twopc.NewCoordinator(s, "/x/y", twopc.WithACL(acl...))).Begin(ctx, "t", nil, "a"))
 	},
 	"group": func(_ context.Context, s *session.Session, acl []session.ACL) {
-		<-must(must(group.New(s, "/x/y", group.WithACL(acl...))).Join(group.Member{ID: "a"})).Joined()
+		<-must(must(group.New(s, "/x/y", group.WithACL(acl...))).Join(group.Member{Name: "a"})).Joined()
 	},
 	"config": func(ctx context.Context, s *session.Session, acl []session.ACL) {
 		c := must(config.New(s, "/x/y", config.Text(), config.WithACL(acl...)))
@@ -178,13 +178,13 @@ var suite = bubble.Suite{
 		ctx := bubble.Minute(c)
 		alice, mallory := as(c, "alice"), as(c, "mallory")
 		allMayRead := election.WithACL(append(session.AuthACL(session.PermAll), session.AnyoneACL(session.PermRead)...)...)
-		a, b := must(election.New(alice, "/leader", election.WithID("a"), allMayRead)), must(election.New(as(c, "alice"), "/leader", allMayRead))
+		a, b := must(election.New(alice, "/leader", election.WithName("a"), allMayRead)), must(election.New(as(c, "alice"), "/leader", allMayRead))
 		m := must(election.New(mallory, "/leader"))
 		term := must(a.Lead(ctx))
 		require.ErrorIs(c, mallory.Delete(ctx, term.Path(), -1), session.ErrNoAuth)
 		_, err := m.Lead(ctx)
 		require.ErrorIs(c, err, session.ErrNoAuth)
-		require.Equal(c, "a", must(m.Current(ctx)).ID)
+		require.Equal(c, "a", must(m.Current(ctx)).Name)
 		require.NoError(c, term.Proclaim(ctx, []byte("data")))
 		b.Campaign()
 		require.NoError(c, term.Resign(ctx))

@@ -68,7 +68,7 @@ var things = map[string]func(ctx context.Context, s *session.Session) any{
 	},
 	"group": func(_ context.Context, s *session.Session) any { return must(group.New(s, "/a")) },
 	"membership": func(_ context.Context, s *session.Session) any {
-		return must(must(group.New(s, "/a")).Join(group.Member{ID: "me"}))
+		return must(must(group.New(s, "/a")).Join(group.Member{Name: "me"}))
 	},
 	"cell": func(_ context.Context, s *session.Session) any { return must(config.New(s, "/a", config.Text())) },
 	"cell, full": func(ctx context.Context, s *session.Session) any {

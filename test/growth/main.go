@@ -222,7 +222,7 @@ func parties(r *rig) {
 	r.memoryOf(1)
 	doubles, passages := make([]*barrier.Double, r.n), make([]*barrier.Passage, r.n)
 	for i := range doubles {
-		doubles[i] = must(barrier.NewDouble(r.sessions[i%len(r.sessions)], r.path+"0", r.n, barrier.WithID(fmt.Sprint("p", i))))
+		doubles[i] = must(barrier.NewDouble(r.sessions[i%len(r.sessions)], r.path+"0", r.n, barrier.WithName(fmt.Sprint("p", i))))
 	}
 	round := func(int) {
 		each(r.n, func(i int) { passages[i] = must(doubles[i].Enter(r.ctx)) })

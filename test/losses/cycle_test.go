@@ -34,7 +34,7 @@ func contended() map[string]kind {
 		all["lock with data as "+l.String()] = both(acquiring(exclusive(lock.WithLayout(l), lock.WithData([]byte("me")))))
 	}
 	for _, l := range []election.Layout{election.Curator, election.Kazoo, election.LeaderElectionSupport} {
-		all["term as "+l.String()] = both(candidate(election.WithLayout(l), election.WithID("host")))
+		all["term as "+l.String()] = both(candidate(election.WithLayout(l), election.WithName("host")))
 	}
 	return all
 }

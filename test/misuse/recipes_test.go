@@ -149,34 +149,38 @@ func elections(w *world) []row {
 	ctx := w.Context()
 	with, double := of(election.New, w.s, "/a"), of(barrier.NewDouble, w.s, "/a", 2)
 	e, ended := must(election.New(w.s, "/e")), must(barrier.NewDouble(w.s, "/a", 2))
-	require.NotEqual(w, e.ID(), must(election.New(w.s, "/e")).ID(), "each has a name of its own")
+	require.NotEqual(w, e.Name(), must(election.New(w.s, "/e")).Name(), "each has a name of its own")
 	term := must(e.Lead(ctx))
 	require.NoError(w, ended.Close(ctx))
 	rows := []row{
-		{"election.WithID: too large", call(must(election.New(w.s, "/a", election.WithID(string(large)))).Lead, ctx), session.ErrTooLarge, "lead /a: data: "},
+		{"election.WithName: too large", call(must(election.New(w.s, "/a", election.WithName(string(large)))).Lead, ctx), session.ErrTooLarge, "lead /a: data: "},
 		{"election.WithData: too large", call(must(election.New(w.s, "/a", election.WithData(large))).Lead, ctx), session.ErrTooLarge, "lead /a: data: "},
+		{"election.Break: a negative time", call(e.Break, ctx, election.Candidate{Path: term.Path(), Token: 1}, -1), nil, "grace: negative"},
+		{"election.Break: no token", call(e.Break, ctx, election.Candidate{Path: term.Path()}, 0), session.ErrNoAuth, "Token: 0"},
 		{"election.Run: no function", call(e.Run, ctx, nil), nil, "f: nil"},
 		{"barrier.New: a namespace's root", call(barrier.New, w.below, "/"), session.ErrInvalidPath, "path: the root"},
 		{"barrier.NewDouble: a namespace's root", call(barrier.NewDouble, w.below, "/", 2), session.ErrInvalidPath, "path: the root"},
-		{"barrier.UntilExpiry: no passages", call(barrier.New, w.s, "/a", barrier.UntilExpiry()), session.ErrUnsupported, "UntilExpiry"},
+		{"barrier.WithUntilExpiry: no passages", call(barrier.New, w.s, "/a", barrier.WithUntilExpiry()), session.ErrUnsupported, "WithUntilExpiry"},
 		{"barrier.Enter: a closed barrier", call(ended.Enter, ctx), session.ErrClosed, "double barrier /a: "},
 		{"barrier.Break: a closed barrier", call(ended.Break, ctx), session.ErrClosed, "double barrier /a: "},
 	}
 	other := func(l election.Layout) func() error {
 		return with(election.WithLayout(l), election.WithData([]byte("x")))
 	}
-	transfer := func(path string) func() error { return call(term.TransferTo, ctx, path) }
+	transfer := func(path string) func() error { return call(term.TransferTo, ctx, election.Candidate{Path: path}) }
+	breaks := func(path string) func() error { return call(e.Break, ctx, election.Candidate{Path: path, Token: 1}, 0) }
 	parties := func(n int) func() error { return call(barrier.NewDouble, w.s, "/a", n) }
 	require.Equal(w, "Layout(4)", election.Layout(4).String())
 	return slices.Concat(rows,
 		values("election.WithData", other, session.ErrUnsupported, "WithData: ", election.Curator, election.Kazoo, election.LeaderElectionSupport),
-		values("election.TransferTo", transfer, session.ErrInvalidPath, "candidatePath: ", "", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001", term.Path()),
+		values("election.TransferTo", transfer, session.ErrInvalidPath, "Candidate.Path: ", "", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001", term.Path()),
+		values("election.Break", breaks, session.ErrInvalidPath, "Candidate.Path: ", "", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001"),
 		values("barrier.NewDouble", parties, nil, "parties: ", 0, -1, 1001, math.MaxInt),
-		each("election.WithID", election.WithID, with, nil, "", "\xff"),
-		each("election.WithWarnAfter", election.WithWarnAfter, with, nil, -1, -forever),
+		each("election.WithName", election.WithName, with, nil, "", "\xff"),
+		each("election.WithHeldWarning", election.WithHeldWarning, with, nil, -1, -forever),
 		each("election.WithLayout", election.WithLayout, with, nil, -1, 4, 1000),
-		each("barrier.WithWarnAfter", barrier.WithWarnAfter, double, nil, -1, -forever),
-		each("barrier.WithID", barrier.WithID, double, nil, "", "a/b", "a\nb", "\xff"))
+		each("barrier.WithHeldWarning", barrier.WithHeldWarning, double, nil, -1, -forever),
+		each("barrier.WithName", barrier.WithName, double, nil, "", "a/b", "a\nb", "\xff"))
 }
 
 // notSequencers are no texts of a sequencer, and what is wrong with each.
@@ -336,7 +340,7 @@ func records(w *world) []row {
 	returns := func(v string, err error) any { return func(string) (string, error) { return v, err } }
 	refused := errors.New("refused on purpose")
 	rows := []row{
-		{"group.Join: a closed group", call(gone.Join, group.Member{ID: "a"}), session.ErrClosed, "join /g: "},
+		{"group.Join: a closed group", call(gone.Join, group.Member{Name: "a"}), session.ErrClosed, "join /g: "},
 		{"config.New: no codec", call(config.New[string], w.s, "/c", nil), nil, "codec: nil"},
 		{"config.New: a codec that is a nil pointer", call(config.New[string], w.s, "/c", (*badCodec)(nil)), nil, "codec: nil"},
 		{"config.Open: no codec", call(config.Open[string], ctx, w.s, "/c", nil), nil, "codec: nil"},
@@ -357,7 +361,7 @@ func records(w *world) []row {
 	}
 	names := []string{"", "/a", "a/", "a//b", "a/../b", "a\x00"}
 	return slices.Concat(rows,
-		values("group.Join", func(id string) func() error { return call(g.Join, group.Member{ID: id}) }, nil, "id: ", "", "a/b", "..", "a\x00"),
+		values("group.Join", func(name string) func() error { return call(g.Join, group.Member{Name: name}) }, nil, "name: ", "", "a/b", "..", "a\x00"),
 		values("naming.Bind", func(bad string) func() error { return call(n.Bind, ctx, bad, x) }, session.ErrInvalidPath, "name: ", names...),
 		values("naming.Unbind", func(bad string) func() error { return call(n.Unbind, ctx, bad) }, session.ErrInvalidPath, "name: ", names...),
 		values("naming.Lookup", func(bad string) func() error { return call(n.Lookup, ctx, bad) }, session.ErrInvalidPath, "name: ", names...))

@@ -224,7 +224,7 @@ func modules(w *world) (rows []row) {
 	fns := [4]any{lead, work, func(context.Context, *twopc.Proposal) error { return nil }, func(context.Context, config.Snapshot[int]) error { return nil }}
 	for _, bad := range []string{"", `a"b`, "a`b", `a\b`, "a\nb", "a\xffb"} {
 		named := callers(bad, fns)
-		named["Join"], named["NamedSession"], named["On"] = fxmodule.Join(bad, group.Member{ID: "a"}), fxmodule.NamedSession(bad), fxmodule.On(bad)
+		named["Join"], named["NamedSession"], named["On"] = fxmodule.Join(bad, group.Member{Name: "a"}), fxmodule.NamedSession(bad), fxmodule.On(bad)
 		for _, i := range instances {
 			named[i.kind] = i.at(bad, "/a")
 		}
@@ -309,7 +309,7 @@ func modules(w *world) (rows []row) {
 	add("NamedSession", "no Config", `name="x"`, fxmodule.NamedSession("x"))
 	add("On", "a nil option", `fxmodule.On("x"): opts[0]: nil`, fxmodule.On("x", nil))
 	add("Consume", "a nil option", `fxmodule.Consume("x"): opts[0]: nil`, fxmodule.Queue("x", "/a"), fxmodule.Consume("x", 1, work, nil))
-	add("Join", "no id", `fxmodule.Join("x"): …id: empty`, fxmodule.Group("x", "/a"), fxmodule.Join("x", group.Member{}))
+	add("Join", "no name", `fxmodule.Join("x"): …name: empty`, fxmodule.Group("x", "/a"), fxmodule.Join("x", group.Member{}))
 	add("Module", "two configurations", "Config", given)
 	rows = append(rows,
 		row{"fxmodule.RunLeader: twice", call(fx.ValidateApp, once, twice), nil, `onlyRunLeader[name="x"]`},

@@ -112,12 +112,12 @@ var belongings = map[string]func(w *world) belonging{
 		}
 	},
 	"membership": func(w *world) belonging {
-		mine := must(must(group.New(w.mine, at)).Join(group.Member{ID: "x"}))
+		mine := must(must(group.New(w.mine, at)).Join(group.Member{Name: "x"}))
 		w.soon(mine.Joined())
 		return belonging{
 			learn: func() { require.NoError(w, mine.Leave(w.Context())) },
 			next: func() <-chan struct{} {
-				return must(must(group.New(w.other, at)).Join(group.Member{ID: "x"})).Joined()
+				return must(must(group.New(w.other, at)).Join(group.Member{Name: "x"})).Joined()
 			},
 			close: nothing,
 		}

@@ -87,7 +87,7 @@ var waits = map[string]func(w *world) wait{
 	"lock.Grant.Revoked":                   isRevoked,
 	"election.Election.Leader":             leads(),
 	"election.Election.Leader: Kazoo":      leads(election.WithLayout(election.Kazoo)),
-	"election.Election.Standing":           standsForElection,
+	"election.Election.ObserveStatus":      standsForElection,
 	"election.Election.Observe":            observesElection,
 	"queue.Consumer.Items":                 consumes,
 	"queue.Consumer.Items: behind another": consumesBehind,
@@ -98,10 +98,10 @@ var waits = map[string]func(w *world) wait{
 			cause: func() { require.NoError(w, must(barrier.New(w.other, at)).Lower(w.Context())) },
 		}
 	},
-	"barrier.Barrier.Observe": func(w *world) wait {
+	"barrier.Barrier.ObserveStatus": func(w *world) wait {
 		return wait{
 			begin: func() <-chan struct{} {
-				return heard(w, must(barrier.New(w.mine, at)).Observe(w.Context()), func(p barrier.Position) bool { return p.Raised && !p.Stale })
+				return heard(w, must(barrier.New(w.mine, at)).ObserveStatus(w.Context()), func(p barrier.Status) bool { return p.Raised && !p.Stale })
 			},
 			cause: func() { require.NoError(w, must(barrier.New(w.other, at)).Raise(w.Context())) },
 		}
@@ -164,15 +164,15 @@ var waits = map[string]func(w *world) wait{
 	"twopc.Tx.Decided":        coordinates(func(_ *world, t *twopc.Tx) <-chan struct{} { return t.Decided() }),
 	"twopc.Tx.Done":           coordinates(func(_ *world, t *twopc.Tx) <-chan struct{} { return t.Done() }),
 	"group.Membership.Joined": joins(func(_ *world, m *group.Membership) <-chan struct{} { return m.Joined() }),
-	"group.Membership.Standing": joins(func(w *world, m *group.Membership) <-chan struct{} {
-		return heard(w, m.Standing(w.Context()), func(s group.Standing) bool { return s.Phase == group.Present })
+	"group.Membership.ObserveStatus": joins(func(w *world, m *group.Membership) <-chan struct{} {
+		return heard(w, m.ObserveStatus(w.Context()), func(s group.Status) bool { return s.State == group.Joined })
 	}),
 	"group.Group.Observe": func(w *world) wait {
 		return wait{
 			begin: func() <-chan struct{} {
 				return heard(w, must(group.New(w.mine, at)).Observe(w.Context()), func(v group.View) bool { return len(v.Members) == 1 && !v.Stale })
 			},
-			cause: func() { must(must(group.New(w.other, at)).Join(group.Member{ID: "other"})) },
+			cause: func() { must(must(group.New(w.other, at)).Join(group.Member{Name: "other"})) },
 		}
 	},
 	"config.Cell.Observe": func(w *world) wait {
@@ -338,7 +338,7 @@ func standsForElection(w *world) wait {
 		begin: func() <-chan struct{} {
 			mine.Campaign()
 			heard(w, mine.Leader(), some)
-			return heard(w, mine.Standing(w.Context()), func(s election.Standing) bool { return s.Phase == election.Leading && !s.Stale })
+			return heard(w, mine.ObserveStatus(w.Context()), func(s election.Status) bool { return s.State == election.Leading && !s.Stale })
 		},
 		cause: func() { require.NoError(w, t.Resign(w.Context())) },
 		err:   mine.Err, ends: true,
@@ -346,10 +346,10 @@ func standsForElection(w *world) wait {
 }
 
 func observesElection(w *world) wait {
-	mine, other := must(election.New(w.mine, at)), must(election.New(w.other, at, election.WithID("other")))
+	mine, other := must(election.New(w.mine, at)), must(election.New(w.other, at, election.WithName("other")))
 	return wait{
 		begin: func() <-chan struct{} {
-			return heard(w, mine.Observe(w.Context()), func(l election.Leadership) bool { return l.ID == "other" && !l.Stale })
+			return heard(w, mine.Observe(w.Context()), func(l election.Leadership) bool { return l.Name == "other" && !l.Stale })
 		},
 		cause: func() { must(other.Lead(w.Context())) },
 		err:   mine.Err,
@@ -400,7 +400,7 @@ func joins(what func(w *world, m *group.Membership) <-chan struct{}) func(w *wor
 		var m *group.Membership
 		return wait{
 			begin: func() <-chan struct{} {
-				m = must(mine.Join(group.Member{ID: "mine"}))
+				m = must(mine.Join(group.Member{Name: "mine"}))
 				return what(w, m)
 			},
 			cause: nothing,

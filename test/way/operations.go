@@ -60,8 +60,8 @@ var operations = map[string]func(*way) func(){
 			<-e.Leader()
 			w.stage("the term has begun")
 			<-time.After(work)
-			w.stage("Resign")
-			w.check(e.Resign(w.Context()))
+			w.stage("Withdraw")
+			w.check(e.Withdraw(w.Context()))
 		}
 	},
 	"item": func(w *way) func() {

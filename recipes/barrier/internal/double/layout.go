@@ -176,7 +176,7 @@ const (
 	ErrBroken    = sentinel.ConstError("the round was broken")
 	ErrDiffering = sentinel.ConstError("the parties disagree about their number")
 	ErrCrowd     = sentinel.ConstError("too many parties")
-	ErrReplaced  = sentinel.ConstError("replaced by a later party with the same id")
+	ErrReplaced  = sentinel.ConstError("replaced by a later party with the same name")
 )
 
 // broken returns the error for a round that was broken.

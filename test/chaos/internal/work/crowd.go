@@ -98,7 +98,7 @@ func transferLoad(ctx context.Context, e *env) {
 
 // handOver leads, and hands over to a random candidate.
 func (e *env) handOver(ctx context.Context, id string) {
-	el, err := election.New(e.sess, "/transfer/line", election.WithID(id))
+	el, err := election.New(e.sess, "/transfer/line", election.WithName(id))
 	if err != nil {
 		e.failed("new", err)
 		return
@@ -115,7 +115,7 @@ func (e *env) handOver(ctx context.Context, id string) {
 			bounded, cancel := context.WithTimeout(ctx, e.Timeout)
 			all, err := el.Candidates(bounded)
 			if err == nil && len(all) > 1 {
-				err = t.TransferTo(bounded, all[1+e.rand.IntN(len(all)-1)].Path)
+				err = t.TransferTo(bounded, all[1+e.rand.IntN(len(all)-1)])
 			}
 			e.check(bounded, "transfer", err)
 			cancel()
