@@ -34,7 +34,7 @@ const patience = time.Minute
 func inQueue(c *bubble.Cluster, l *lock.Lock) *lock.Lock {
 	c.Helper()
 	l.Acquire()
-	bubble.Await(c, l.Standing(bubble.Minute(c)), "in the queue", func(s lock.Standing) bool { return s.Phase == lock.Held || s.Ahead > 0 })
+	bubble.Await(c, l.ObserveStatus(bubble.Minute(c)), "in the queue", func(s lock.Status) bool { return s.State == lock.Holding || s.Ahead > 0 })
 	return l
 }
 

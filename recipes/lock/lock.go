@@ -21,7 +21,7 @@ type Lock struct {
 	path     string
 	kind     kind
 	instance *recipe.Claims[*Grant]
-	standing *notify.Topic[Standing]
+	status   *notify.Topic[Status]
 	warns    bool // WithWarnAfter was given
 }
 
@@ -47,8 +47,8 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	if err != nil {
 		return nil, failed(s, op, path, err)
 	}
-	l := &Lock{session: s, path: path, kind: k, standing: notify.NewTopic[Standing](), warns: o.warns}
-	l.standing.Publish(Standing{})
+	l := &Lock{session: s, path: path, kind: k, status: notify.NewTopic[Status](), warns: o.warns}
+	l.status.Publish(Status{})
 	cfg := o.claims
 	cfg.Session, cfg.Kind, cfg.Path = s, "lock", path
 	cfg.Name, cfg.Form, cfg.Parent = k.name, k.form, k.limit()
@@ -62,8 +62,8 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 			return contenders.Holder(ctx, s, path, func(e contenders.Entry) session.Identity { return e.Owner })
 		}
 	}
-	cfg.Publish = func(m machine.Standing) { l.standing.Publish(standingOf(m)) }
-	cfg.Ended = func(error) { l.standing.Close() }
+	cfg.Publish = func(m machine.Standing) { l.status.Publish(statusOf(m)) }
+	cfg.Ended = func(error) { l.status.Close() }
 	if l.instance, err = recipe.NewClaims(cfg, l.wrap); err != nil {
 		return nil, failed(s, op, path, err)
 	}

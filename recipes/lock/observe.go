@@ -75,7 +75,7 @@ func (l *Lock) waiting(ctx context.Context) (n int, err error) {
 // Observe subscribes to the queue: the holder and the waiters, in order, the current state first. A
 // newer state replaces one that was not received. It follows contenders that join, leave or are
 // granted, not changes of data. While the connection is down the last state remains;
-// [Lock.Standing] and session.Session.Observe report that it is stale. The channel closes when ctx
+// [Lock.ObserveStatus] and session.Session.Observe report that it is stale. The channel closes when ctx
 // ends or the lock is done.
 func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 	out := notify.NewLatest[[]Contender]()
@@ -231,40 +231,41 @@ func (l *Lock) holder(s session.Data) []contenders.Entry {
 	}}
 }
 
-// Phase is the state of an instance.
-type Phase int
+// State is the state of an instance.
+type State int
 
-// The phases of an instance.
+// The states of an instance.
 const (
-	Idle   Phase = iota // no intent and no caller
-	Queued              // in the queue, or about to be
-	Held                // granted to the standing intent or to a caller
+	Idle    State = iota // no intent and no caller
+	Waiting              // in the queue, or about to be
+	Holding              // granted to the standing intent or to a caller
 )
 
-// String returns the phase's name.
-func (p Phase) String() string {
-	return enum.Name("Phase", p, "idle", "queued", "held")
+// String returns the state's name.
+func (s State) String() string {
+	return enum.Name("State", s, "idle", "waiting", "holding")
 }
 
-// Standing is an instance's own position in the queue.
-type Standing struct {
-	Phase Phase
+// Status is an instance's own position in the queue.
+type Status struct {
+	State State
 	Ahead int  // contenders that it waits for, at the last listing; not every release is followed, so there may be fewer
 	Stale bool // the connection is down or the session is not trusted: this is the last known state
 }
 
-// Standing subscribes to this instance's position: the current one first, then each change; the
-// newest replaces one that was not received. The channel closes when ctx ends or the lock is done.
-func (l *Lock) Standing(ctx context.Context) <-chan Standing { return l.standing.Subscribe(ctx) }
+// ObserveStatus subscribes to this instance's position: the current one first, then each change;
+// the newest replaces one that was not received. The channel closes when ctx ends or the lock is
+// done.
+func (l *Lock) ObserveStatus(ctx context.Context) <-chan Status { return l.status.Subscribe(ctx) }
 
-func standingOf(m machine.Standing) Standing {
-	s := Standing{Ahead: m.Ahead, Stale: m.Stale}
+func statusOf(m machine.Standing) Status {
+	s := Status{Ahead: m.Ahead, Stale: m.Stale}
 	switch m.Phase {
 	case machine.Idle:
 	case machine.Holding:
-		s.Phase = Held
+		s.State = Holding
 	default:
-		s.Phase = Queued
+		s.State = Waiting
 	}
 	return s
 }

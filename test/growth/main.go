@@ -155,8 +155,8 @@ func (r *rig) lineUp(sessions, onPath int, together bool) (locks []*lock.Lock) {
 		locks[i].Acquire()
 		for k := i; k >= 0 && (k == i || together) && (!together || i == r.n-1); k-- {
 			ctx, cancel := context.WithCancel(r.ctx)
-			for at := range locks[k].Standing(ctx) {
-				if at.Phase == lock.Held || at.Ahead > 0 {
+			for at := range locks[k].ObserveStatus(ctx) {
+				if at.State == lock.Holding || at.Ahead > 0 {
 					break
 				}
 			}

@@ -89,8 +89,8 @@ func inLine(t *testing.T, l *lock.Lock) *lock.Lock {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	l.Acquire()
-	for s := range l.Standing(ctx) {
-		if s.Phase == lock.Held || s.Ahead > 0 {
+	for s := range l.ObserveStatus(ctx) {
+		if s.State == lock.Holding || s.Ahead > 0 {
 			return l
 		}
 	}

@@ -80,7 +80,7 @@ var waits = map[string]func(w *world) wait{
 	"lock.Lock.Acquired: JavaWriteLock":    acquires(lockAs(lock.New, lock.WithLayout(lock.JavaWriteLock))),
 	"lock.Lock.Acquired: a write lock":     acquires(lockAs(lock.NewWrite)),
 	"lock.Lock.Acquired: a semaphore":      acquires(semaphore),
-	"lock.Lock.Standing":                   standsByLock,
+	"lock.Lock.ObserveStatus":              standsByLock,
 	"lock.Lock.Observe":                    observesLock(),
 	"lock.Lock.Observe: Simple":            observesLock(lock.WithLayout(lock.Simple)),
 	"session.Hold.Done, lock.Grant":        holds,
@@ -266,7 +266,7 @@ func standsByLock(w *world) wait {
 		begin: func() <-chan struct{} {
 			mine.Acquire()
 			heard(w, mine.Acquired(), some)
-			return heard(w, mine.Standing(w.Context()), func(s lock.Standing) bool { return s.Phase == lock.Held && !s.Stale })
+			return heard(w, mine.ObserveStatus(w.Context()), func(s lock.Status) bool { return s.State == lock.Holding && !s.Stale })
 		},
 		cause: func() { require.NoError(w, g.Release(w.Context())) },
 		err:   mine.Err, ends: true,
