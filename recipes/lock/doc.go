@@ -39,6 +39,8 @@
 //	    └───────────────── │ Holding │ ── trust ran out, expiry, deleted ──▶ Done closes; a standing intent queues again
 //	                       └─────────┘
 //
+// From each state: Stopped, by Close or with the session; Failed, by an error. Both are final.
+//
 // # Failure
 //
 // A disconnection is not a loss: the grant is valid until the session can no longer prove that it

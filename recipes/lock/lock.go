@@ -63,7 +63,7 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 		}
 	}
 	cfg.Publish = func(m machine.Standing) { l.status.Publish(statusOf(m)) }
-	cfg.Ended = func(error) { l.status.Close() }
+	cfg.Ended = l.ended
 	if l.instance, err = recipe.NewClaims(cfg, l.wrap); err != nil {
 		return nil, failed(s, op, path, err)
 	}
@@ -84,6 +84,16 @@ func (l *Lock) Err() error { return l.instance.Err() }
 // the background until the epoch ends. It is idempotent.
 func (l *Lock) Close(ctx context.Context) error {
 	return failed(l.session, "close", l.path, l.instance.Close(ctx))
+}
+
+// ended publishes how the lock ended, as its last status.
+func (l *Lock) ended(err error) {
+	last := Status{State: Failed}
+	if errors.Is(err, session.ErrClosed) {
+		last.State = Stopped
+	}
+	l.status.Publish(last)
+	l.status.Close()
 }
 
 // Acquire states the intent to hold the lock, and returns at once. The intent survives

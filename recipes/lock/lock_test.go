@@ -19,8 +19,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A release, or a Close, that was carried out before succeeds in a context that has ended. ObserveStatus
-// reports the position. (Observe is in TestEveryLayout.)
+// A release, or a Close, that was carried out before succeeds in a context that has ended.
+// ObserveStatus reports the position. (Observe is in TestEveryLayout.)
 func TestLockAndRelease(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		l := newLock(w.Host("a"))
@@ -49,6 +49,7 @@ func TestLockAndRelease(t *testing.T) {
 		require.Equal(w, lock.Status{State: lock.Waiting, Ahead: 1}, bubble.Within(w, time.Second, next.ObserveStatus(w.Context())))
 		require.NoError(w, next.Close(w.Context()))
 		require.NoError(w, l.Close(w.Context()))
+		require.Equal(w, lock.Status{State: lock.Stopped}, bubble.Now(w, places))
 		bubble.Closes(w, places)
 		require.ErrorIs(w, second.Err(), session.ErrClosed)
 		require.ErrorIs(w, second.Err(), session.ErrLost)

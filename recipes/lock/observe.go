@@ -75,8 +75,8 @@ func (l *Lock) waiting(ctx context.Context) (n int, err error) {
 // Observe subscribes to the queue: the holder and the waiters, in order, the current state first. A
 // newer state replaces one that was not received. It follows contenders that join, leave or are
 // granted, not changes of data. While the connection is down the last state remains;
-// [Lock.ObserveStatus] and session.Session.Observe report that it is stale. The channel closes when ctx
-// ends or the lock is done.
+// [Lock.ObserveStatus] and session.Session.Observe report that it is stale. The channel closes when
+// ctx ends or the lock is done.
 func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 	out := notify.NewLatest[[]Contender]()
 	observe.Run(ctx, observe.Spec{
@@ -239,11 +239,13 @@ const (
 	Idle    State = iota // no intent and no caller
 	Waiting              // in the queue, or about to be
 	Holding              // granted to the standing intent or to a caller
+	Stopped              // ended by Close or with the session
+	Failed               // ended by an error: see [Lock.Err]
 )
 
 // String returns the state's name.
 func (s State) String() string {
-	return enum.Name("State", s, "idle", "waiting", "holding")
+	return enum.Name("State", s, "idle", "waiting", "holding", "stopped", "failed")
 }
 
 // Status is an instance's own position in the queue.
@@ -254,8 +256,8 @@ type Status struct {
 }
 
 // ObserveStatus subscribes to this instance's position: the current one first, then each change;
-// the newest replaces one that was not received. The channel closes when ctx ends or the lock is
-// done.
+// the newest replaces one that was not received. The channel closes when ctx ends, or after Stopped
+// or Failed.
 func (l *Lock) ObserveStatus(ctx context.Context) <-chan Status { return l.status.Subscribe(ctx) }
 
 func statusOf(m machine.Standing) Status {

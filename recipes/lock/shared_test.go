@@ -301,8 +301,11 @@ func TestTheLimitIsAgreed(t *testing.T) {
 		refused(five, (*lock.Lock).Lock)
 		require.Contains(w, refused(five, (*lock.Lock).TryLock), "lock: the semaphore's limit is another: it is 3, not 5")
 		require.NoError(w, five.Err(), "a caller was refused; the instance goes on")
+		statuses := five.ObserveStatus(w.Context())
 		five.Acquire()
 		bubble.Within(w, time.Second, five.Done())
+		require.Equal(w, lock.Status{State: lock.Failed}, bubble.Now(w, statuses))
+		bubble.Closes(w, statuses)
 		require.ErrorIs(w, five.Err(), lock.ErrLimit)
 		require.Zero(w, nodes(w, path))
 
