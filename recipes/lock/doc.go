@@ -32,7 +32,7 @@
 //	┌──────┐ ────────────▶ ┌─────────┐ ──────────────────────────▶ ┌─────────┐
 //	│ Idle │               │ Waiting │ ◀────────────────────────── │ Waiting │
 //	└──────┘ ◀──────────── └─────────┘   own znode gone, expiry    │ behind  │
-//	    ▲    ctx, Release      │                                   └─────────┘
+//	    ▲    ctx, Withdraw     │                                   └─────────┘
 //	    │                      │ none is ahead ◀───────────────────────┘
 //	    │                      ▼                    the one ahead released, or died
 //	    │  Release         ┌─────────┐

@@ -165,7 +165,7 @@ func TestSimpleExcludesAPlainCreate(t *testing.T) {
 		require.NoError(w, err)
 		require.Equal(w, `{"brokerid":1}`, string(data))
 		require.Equal(w, stat.Czxid, g.Token())
-		require.NoError(w, l.Release(w.Context()))
+		require.NoError(w, l.Withdraw(w.Context()))
 		must(other.Create(w.Context(), controller, nil, session.Ephemeral()))
 	})
 }

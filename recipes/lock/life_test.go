@@ -67,7 +67,7 @@ func exclusiveLife(c *bubble.Cluster) {
 		must(g.Commit(bubble.Minute(c), session.SetOp(path, []byte("x"), -1)))
 		require.ErrorIs(c, errOf(locks[0].TryLock(bubble.Minute(c))), lock.ErrHeld)
 		require.Equal(c, g.Path(), must(l.Contenders(bubble.Minute(c)))[0].Path)
-		require.NoError(c, l.Release(bubble.Minute(c)))
+		require.NoError(c, l.Withdraw(bubble.Minute(c)))
 	}
 }
 
@@ -115,9 +115,9 @@ func sharedLife(c *bubble.Cluster) {
 	require.NoError(c, g.Release(ctx), "it was released, and what came of it goes on")
 	require.True(c, down.Valid())
 	require.NoError(c, down.Release(ctx))
-	require.NoError(c, w1.Release(ctx), "it does not queue again")
+	require.NoError(c, w1.Withdraw(ctx), "it does not queue again")
 	waits(c, s, w2, "a writer beside a reader")
-	require.NoError(c, r1.Release(ctx))
+	require.NoError(c, r1.Withdraw(ctx))
 	second := bubble.Within(c, patience, w2.Acquired(), "the second writer")
 	require.Greater(c, second.Token(), g.Token())
 	require.NoError(c, lock.Revoke(ctx, admin, second.Path()))
@@ -125,7 +125,7 @@ func sharedLife(c *bubble.Cluster) {
 	require.NoError(c, lock.Break(ctx, admin, second.Path(), 0))
 	bubble.Within(c, patience, second.Done(), "breaking")
 	require.ErrorIs(c, second.Err(), session.ErrDeleted)
-	require.NoError(c, w2.Release(ctx), "it does not queue again")
+	require.NoError(c, w2.Withdraw(ctx), "it does not queue again")
 	third := bubble.Within(c, patience, r2.Acquired(), "the reader behind")
 	require.Greater(c, third.Token(), second.Token())
 	must(third.Commit(ctx, session.SetOp(path, []byte("x"), -1)))

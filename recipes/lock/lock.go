@@ -97,7 +97,7 @@ func (l *Lock) ended(err error) {
 }
 
 // Acquire states the intent to hold the lock, and returns at once. The intent survives
-// disconnection, expiry and loss: it lasts, in every epoch, until [Lock.Release] or [Lock.Close].
+// disconnection, expiry and loss: it lasts, in every epoch, until [Lock.Withdraw] or [Lock.Close].
 // Calling it again has no effect.
 func (l *Lock) Acquire() { l.instance.Stand(recipe.Asked{At: recipe.Caller(), Lasts: !l.warns}) }
 
@@ -115,13 +115,13 @@ func (l *Lock) Grant() *Grant {
 // ends before it is received. Select on [Lock.Done] as well.
 func (l *Lock) Acquired() <-chan *Grant { return l.instance.Won() }
 
-// Release ends the standing intent, whether it waits or holds, and returns when ZooKeeper has
+// Withdraw ends the standing intent, whether it waits or holds, and returns when ZooKeeper has
 // confirmed that none of its znodes is left. A grant of the intent ends first, with
 // session.ErrReleased. If ctx ends first its error is returned, and the deletion goes on in the
-// background until the epoch ends. Without a standing intent Release does nothing. Grants of
+// background until the epoch ends. Without a standing intent Withdraw does nothing. Grants of
 // [Lock.Lock] are not affected.
-func (l *Lock) Release(ctx context.Context) error {
-	return failed(l.session, "release", l.path, l.instance.StandDown(ctx))
+func (l *Lock) Withdraw(ctx context.Context) error {
+	return failed(l.session, "withdraw", l.path, l.instance.StandDown(ctx))
 }
 
 // Lock waits until the lock is held and returns a grant of the caller's own, which is not renewed

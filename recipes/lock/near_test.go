@@ -174,7 +174,7 @@ func TestAQueueThatWasLeftAndJoinedAgainWaitsForFewRoundTrips(t *testing.T) {
 			n.add(fmt.Sprint(i), newLock(h))
 		}
 		for i, l := range again {
-			require.NoError(w, l.Release(w.Context()))
+			require.NoError(w, l.Withdraw(w.Context()))
 			n.add(fmt.Sprint(longQueue/2+i), l)
 		}
 		require.Equal(w, queueTakes, n.drain(g, longTrip))

@@ -41,7 +41,7 @@ func TestB76_Revoke(t *testing.T) {
 			won := bubble.Within(w, time.Second, a.Acquired())
 			require.Equal(w, at, won.Path())
 			bubble.Within(w, time.Second, won.Revoked())
-			require.NoError(w, a.Release(w.Context()))
+			require.NoError(w, a.Withdraw(w.Context()))
 			require.ErrorIs(w, lock.Revoke(w.Context(), admin, won.Path()), session.ErrNoNode)
 
 			again := held(w, a)

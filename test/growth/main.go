@@ -170,7 +170,7 @@ func (r *rig) lineUp(sessions, onPath int, together bool) (locks []*lock.Lock) {
 // contenders join one after another, and then each holds and releases in its turn.
 func contenders(r *rig) {
 	locks := r.lineUp(10, r.n, false)
-	r.cost(1, r.n, func(i int) { <-locks[i].Acquired(); must(0, locks[i].Release(r.ctx)) })
+	r.cost(1, r.n, func(i int) { <-locks[i].Acquired(); must(0, locks[i].Withdraw(r.ctx)) })
 }
 
 // instances are a hundred locks on each path, of which one holds.

@@ -183,7 +183,7 @@ func crashedDeparture(w *bubble.World, fate zktest.Verdict) {
 	if fate == zktest.CutBefore {
 		require.Zero(w, repeated.Load())
 	}
-	require.NoError(w, l.Release(w.Context()))
+	require.NoError(w, l.Withdraw(w.Context()))
 	require.NoError(w, bubble.Within(w, time.Second, rival.Acquired()).Release(w.Context()))
 	require.NoError(w, rival.Close(w.Context()))
 	require.NotContains(w, w.Server.Dump(), "/_c_")

@@ -74,8 +74,8 @@ func TestB05_B06_B44_HoldersThatAreCutOff(t *testing.T) {
 				heal()
 				require.NoError(t, e.Await(bubble.Minute(t)))
 				for _, p := range pairs {
-					require.NoError(t, p[1].Release(bubble.Minute(t)))
-					require.NoError(t, p[0].Release(bubble.Minute(t)))
+					require.NoError(t, p[1].Withdraw(bubble.Minute(t)))
+					require.NoError(t, p[0].Withdraw(bubble.Minute(t)))
 				}
 			}
 			bubble.InTime(t, t.Name(), leads, longest())
@@ -168,7 +168,7 @@ func deposedRound(t *testing.T, e *ensemble.Ensemble, path string) (overlap time
 	before := waiters.Status().Epoch
 
 	proxy.Blackhole(ensemble.ToClient)
-	require.NoError(t, holder.Release(ctx))
+	require.NoError(t, holder.Withdraw(ctx))
 	e.Stop(leader)
 	proxy.Reset()
 	proxy.Heal()
@@ -269,7 +269,7 @@ func TestNoContenderStandsTwiceInALineBehindAStall(t *testing.T) {
 	}
 	for _, l := range locks {
 		bubble.Within(t, patience, l.Acquired(), "the first time")
-		require.NoError(t, l.Release(bubble.Minute(t)))
+		require.NoError(t, l.Withdraw(bubble.Minute(t)))
 	}
 
 	worker, checks := bubble.Open(t, e.Servers()[leader:leader+1]), make([]session.Op, 10_000)
