@@ -324,7 +324,7 @@ func TestACommandWhosePlaceIsRevokedIsNotStarted(t *testing.T) {
 	server := zktest.Start(t)
 	s, g := taken(t, server, "/a")
 	p := begin(t, server, "echo up", "lock", "run", "/a")
-	require.NoError(t, lock.Revoke(t.Context(), s, standing(t, s, "/a", 2)[1].Path))
+	require.NoError(t, must(lock.New(s, "/a")).Revoke(t.Context(), standing(t, s, "/a", 2)[1]))
 	require.NoError(t, g.Release(t.Context()))
 	out, status := p.end()
 	require.Equal(t, 123, status)

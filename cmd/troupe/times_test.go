@@ -53,7 +53,7 @@ func TestHeldIsShownWhereItIsWritten(t *testing.T) {
 		time.Sleep(time.Minute)
 		out, _ := troupe(t, "lock", "ls", "/permits")
 		require.Regexp(t, `QUEUED  HELD  .*\n\S+  holds  .*  1h1m    1m0s  `, out)
-		require.NoError(t, lock.Revoke(bubble.Minute(t), s, second.Path()))
+		require.NoError(t, waiter.Revoke(bubble.Minute(t), lock.Contender{Path: second.Path()}))
 		out, _ = troupe(t, "lock", "ls", "/permits")
 		require.Regexp(t, `\n\S+  holds  .*  1h1m    -     yes`, out)
 	})

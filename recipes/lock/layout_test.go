@@ -102,15 +102,15 @@ func TestEveryLayout(t *testing.T) {
 		require.Equal(w, g.Path(), g.Sequencer().Path)
 		must(g.Commit(w.Context(), session.CreateOp("/done", nil)))
 
-		err := lock.Revoke(w.Context(), admin.Session, g.Path())
+		err := other.Revoke(w.Context(), of(g))
 		if row.layout == lock.Simple {
 			require.ErrorIs(w, err, session.ErrUnsupported)
-			require.ErrorIs(w, lock.Break(w.Context(), admin.Session, g.Path(), 0), session.ErrUnsupported)
+			require.ErrorIs(w, other.Break(w.Context(), of(g), 0), session.ErrUnsupported)
 			require.NoError(w, admin.Delete(w.Context(), g.Path(), -1))
 		} else {
 			require.NoError(w, err)
 			bubble.Within(w, time.Second, g.Revoked())
-			require.NoError(w, lock.Break(w.Context(), admin.Session, g.Path(), time.Second))
+			require.NoError(w, other.Break(w.Context(), of(g), time.Second))
 		}
 		bubble.Within(w, time.Second, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrDeleted)
@@ -214,7 +214,7 @@ func TestContendersSayWhoseTheyAre(t *testing.T) {
 			for i, owner := range []session.Identity{named, unnamed, {}} {
 				require.Equal(w, owner, all[i].Owner)
 				require.Equal(w, data, string(all[i].Data))
-				require.NoError(w, lock.Revoke(w.Context(), w.Host("admin").Session, all[i].Path))
+				require.NoError(w, first.Revoke(w.Context(), all[i]))
 			}
 		}
 	})

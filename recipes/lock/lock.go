@@ -22,7 +22,8 @@ type Lock struct {
 	kind     kind
 	instance *recipe.Claims[*Grant]
 	status   *notify.Topic[Status]
-	warns    bool // WithWarnAfter was given
+	acl      []session.ACL // of WithACL
+	warns    bool          // WithWarnAfter was given
 }
 
 // New creates an exclusive lock. The path is the parent of the contenders' znodes. New does no I/O:
@@ -47,7 +48,7 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	if err != nil {
 		return nil, failed(s, op, path, err)
 	}
-	l := &Lock{session: s, path: path, kind: k, status: notify.NewTopic[Status](), warns: o.warns}
+	l := &Lock{session: s, path: path, kind: k, status: notify.NewTopic[Status](), acl: o.claims.ACL, warns: o.warns}
 	l.status.Publish(Status{})
 	cfg := o.claims
 	cfg.Session, cfg.Kind, cfg.Path = s, "lock", path

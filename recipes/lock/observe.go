@@ -17,7 +17,7 @@ import (
 
 // Contender is one participant in the queue, of this process or of any other.
 type Contender struct {
-	Path      string           // of the znode, for [Revoke] and [Break]
+	Path      string           // of the znode
 	Token     int64            // of its grant, once it holds: the zxid with which it queued; see Unread
 	Data      []byte           // set by WithData, or by another library
 	Owner     session.Identity // whose it is, as it says itself, if it does; see Unread

@@ -93,8 +93,8 @@ func WithDelay(d time.Duration) Option {
 
 // WithACL sets the ACL of the znodes that the lock creates: its contenders' znodes, the path itself
 // and its missing parents, the limit of a semaphore, and the record of [WithDelay]. Without this
-// option they get the session's: see session.WithACL. [SetLimit] always creates with that one. The
-// ACL of a znode that exists stays as it is.
+// option they get the session's: see session.WithACL. The ACL of a znode that exists stays
+// as it is.
 //
 // In ZooKeeper the right to delete a znode is given by its parent's ACL. So it is the ACL of the
 // path that keeps others from deleting the holder's znode. If the path may exist already, create it

@@ -56,7 +56,7 @@ func TestAWaitInVainSaysWhoHeld(t *testing.T) {
 		h := w.Host("b")
 		holder := stranger(w, row.contender, row.data)
 		if row.contender == "lease-3-" {
-			require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 3))
+			setLimit(w, h.Session, 3)
 		}
 		time.Sleep(36 * time.Second)
 		queued(row.build(process(w, "c")))

@@ -313,7 +313,7 @@ func isRevoked(w *world) wait {
 			}()
 			return told.C()
 		},
-		cause: func() { _ = lock.Revoke(w.Context(), w.other, g.Path()) }, // the znode may be gone already
+		cause: func() { _ = must(lock.New(w.other, at)).Revoke(w.Context(), lock.Contender{Path: g.Path()}) }, // the znode may be gone already
 		err:   mine.Err, ends: true,
 	}
 }
