@@ -135,7 +135,8 @@ func (l *Lock) revoke(ctx context.Context, c Contender) error {
 }
 
 // read reads a contender's data. If the server does not have the znode, it syncs with a quorum and
-// reads again, since the server may lag behind.
+// reads again, since the server may lag behind. A znode that was created later under the same name
+// is another contender: the error is session.ErrNoNode.
 func (l *Lock) read(ctx context.Context, c Contender) ([]byte, session.Stat, error) {
 	data, stat, err := l.session.Get(ctx, c.Path)
 	if errors.Is(err, session.ErrNoNode) {
@@ -143,7 +144,17 @@ func (l *Lock) read(ctx context.Context, c Contender) ([]byte, session.Stat, err
 			data, stat, err = l.session.Get(ctx, c.Path)
 		}
 	}
+	if err == nil && !c.at(session.Data{Bytes: data, Stat: stat}) {
+		err = fmt.Errorf("%w: another has its name now", session.ErrNoNode)
+	}
 	return data, stat, err
+}
+
+// at tells whether a znode at the contender's path is its own. That of a reader that was a writer
+// says which token it has.
+func (c Contender) at(s session.Data) bool {
+	notes, _ := znode.ParseNotes(s.Bytes)
+	return c.Token == 0 || c.Token == s.Stat.Czxid || c.Token == notes.Placed && kindOf(c.Path) == znode.Read
 }
 
 // Break calls [Lock.Revoke], waits for the grace period, and deletes the contender's znode if it
@@ -151,6 +162,12 @@ func (l *Lock) read(ctx context.Context, c Contender) ([]byte, session.Stat, err
 // session.ErrDeleted. The holder may still be writing when the next one is granted; tokens cover
 // that case. Break returns early when the contender releases, and with ctx's error, without
 // deleting, when ctx ends first. It is no error if the contender is gone.
+//
+// Only the znode with the contender's Token is deleted, not one that was created later under its
+// name. Break reads it first, and then deletes that version. ZooKeeper has no delete by token: a
+// znode that takes the name between the two, and has been written as often by then, would be
+// deleted. Names of Troupe's layout have a GUID and do not occur again. A contender without a token
+// ([Contender].Unread) can't be told from another: it is refused with session.ErrNoAuth.
 func (l *Lock) Break(ctx context.Context, c Contender, grace time.Duration) error {
 	return failed(l.session, "break", c.Path, gone(l.breaks(ctx, c, grace)))
 }
@@ -159,6 +176,8 @@ func (l *Lock) breaks(ctx context.Context, c Contender, grace time.Duration) err
 	switch {
 	case grace < 0:
 		return errors.New("grace: negative")
+	case c.Token == 0 && !l.simple():
+		return fmt.Errorf("%w: c.Token: 0, so it is not known which znode is meant", session.ErrNoAuth)
 	}
 	if err := l.revoke(ctx, c); err != nil {
 		return err
@@ -174,7 +193,7 @@ func (l *Lock) breaks(ctx context.Context, c Contender, grace time.Duration) err
 			switch {
 			case !open:
 				states = nil // no further states: wait for the grace period
-			case !state.Stale && !state.Exists:
+			case !state.Stale && !(state.Exists && c.at(state)):
 				return nil
 			}
 		case <-patience.C:
@@ -191,9 +210,9 @@ func (l *Lock) breaks(ctx context.Context, c Contender, grace time.Duration) err
 // lost.
 func (l *Lock) remove(ctx context.Context, c Contender) error {
 	for {
-		_, _, err := l.read(ctx, c)
+		_, stat, err := l.read(ctx, c)
 		if err == nil {
-			err = l.session.Delete(ctx, c.Path, -1)
+			err = l.session.Delete(ctx, c.Path, stat.Version)
 		}
 		if !errors.Is(err, session.ErrBadVersion) && !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil {
 			return err

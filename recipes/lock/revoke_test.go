@@ -140,6 +140,41 @@ func TestB75_WhatIsAskedOfALaggingServerIsUpToDate(t *testing.T) {
 	}, zktest.WithServers(2))
 }
 
+// A znode that was created later under the same name is another contender: it is neither asked nor
+// deleted, also if it comes in the grace period. A contender without a token is not broken at all.
+func TestBreakTakesNoOther(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		other, l := w.Host("other"), by(w.Host("admin").Session)
+		create := func(name, data string) lock.Contender {
+			_, err := other.Create(w.Context(), name, []byte(data), session.Ephemeral(), session.Parents())
+			require.NoError(w, err)
+			return must(l.Contenders(w.Context()))[0]
+		}
+		const name = path + "/x-1-0000000001" // of Java's WriteLock: it may occur again
+		first := create(name, "first")
+		require.NoError(w, w.Server.Delete(name))
+		second := create(name, "second")
+		require.NotEqual(w, first.Token, second.Token)
+		require.ErrorIs(w, l.Revoke(w.Context(), first), session.ErrNoNode)
+		require.NoError(w, l.Break(w.Context(), first, 0), "it is gone")
+		require.Equal(w, "second", content(w, name))
+
+		broken := bubble.Begin(func() error { return l.Break(w.Context(), second, time.Minute) })
+		time.Sleep(time.Second)
+		require.Equal(w, "unlock\nsecond", content(w, name))
+		require.NoError(w, w.Server.Delete(name))
+		third := create(name, "third")
+		require.NoError(w, bubble.Within(w, time.Second, broken))
+		require.Equal(w, "third", content(w, name))
+
+		third.Token, third.Unread = 0, true
+		require.ErrorIs(w, l.Break(w.Context(), third, 0), session.ErrNoAuth)
+		require.Equal(w, "third", content(w, name), "it was not asked either")
+		require.NoError(w, l.Break(w.Context(), must(l.Contenders(w.Context()))[0], 0))
+		require.Zero(w, nodes(w, path))
+	})
+}
+
 // A reader that was a writer has the writer's token.
 func TestBreakOfAWriterThatIsAReader(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {

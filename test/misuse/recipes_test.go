@@ -115,6 +115,7 @@ func locks(w *world) []row {
 		{"lock.Revoke: the lock's path", call(a.Revoke, ctx, lock.Contender{Path: "/a"}), session.ErrInvalidPath, "revoke /a: "},
 		{"lock.Revoke: another's", call(b.Revoke, ctx, contender), session.ErrInvalidPath, "c.Path: not that of a contender of /a/b"},
 		{"lock.Break: another's", call(b.Break, ctx, contender, 0), session.ErrInvalidPath, "c.Path: not that of a contender of /a/b"},
+		{"lock.Break: no token", call(a.Break, ctx, lock.Contender{Path: contender.Path}, 0), session.ErrNoAuth, "c.Token: 0"},
 		{"lock.Break: a negative time", call(a.Break, ctx, contender, -1), nil, "grace: negative"},
 	}
 	delayed := func(l lock.Layout) func() error { return with(lock.WithLayout(l), lock.WithDelay(1)) }
