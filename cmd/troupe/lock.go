@@ -25,7 +25,7 @@ func locks(a *app) *cobra.Command {
 		}),
 		lockShow(a),
 		on(a, "watch PATH", "Follow the holders and who waits", free(a, contendersAt("lock")), func(ctx context.Context, l lockHere, _ []string) error {
-			return follow(ctx, a, l.recipe.Observe(ctx), witnessed(rowsOf, func(c *contender) (string, *time.Time) {
+			return follow(ctx, a, l.recipe.Observe(ctx), witnessed(func(v lock.View) []contender { return rowsOf(v.Contenders) }, func(c *contender) (string, *time.Time) {
 				return choose(c.State.word == "holds", c.Path, ""), &c.Held
 			}))
 		}),
@@ -281,8 +281,8 @@ func contendersOf(recipe string) func(context.Context, *session.Session, string)
 	}
 }
 
-// find opens the queue at a path, or the queue of the contender at it, and returns with it the index
-// of that contender, or of the first holder.
+// find opens the queue at a path, or the queue of the contender at it, and returns with it the
+// index of that contender, or of the first holder.
 func find(ctx context.Context, s *session.Session, at, recipe string) (lockHere, int, error) {
 	l, err := contendersOf(recipe)(ctx, s, at)
 	i := slices.IndexFunc(l.now, func(c lock.Contender) bool { return c.Path == at || c.Holding && path.Dir(c.Path) == at })

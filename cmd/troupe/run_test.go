@@ -82,7 +82,7 @@ func (p *running) signal(sig syscall.Signal) {
 func standing(t *testing.T, s *session.Session, path string, n int) []lock.Contender {
 	t.Helper()
 	l := must(lock.New(s, path))
-	return bubble.Await(t, l.Observe(bubble.Minute(t)), "contenders", func(all []lock.Contender) bool { return len(all) == n })
+	return bubble.Await(t, l.Observe(bubble.Minute(t)), "contenders", func(v lock.View) bool { return len(v.Contenders) == n }).Contenders
 }
 
 // taken is a lock that another session holds, with that session.

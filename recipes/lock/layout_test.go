@@ -81,9 +81,9 @@ func TestEveryLayout(t *testing.T) {
 		h, admin := w.Host("a"), w.Host("b")
 		l := newLock(h, lock.WithLayout(row.layout), lock.WithData([]byte("me")))
 		queues := l.Observe(w.Context())
-		require.Empty(w, bubble.Within(w, time.Second, queues))
+		require.Empty(w, bubble.Within(w, time.Second, queues).Contenders)
 		g := held(w, l)
-		seen := bubble.Within(w, time.Second, queues)
+		seen := bubble.Within(w, time.Second, queues).Contenders
 		require.Len(w, seen, 1)
 		require.Equal(w, g.Path(), seen[0].Path)
 		require.Equal(w, g.Token(), seen[0].Token)
@@ -119,6 +119,29 @@ func TestEveryLayout(t *testing.T) {
 	})
 }
 
+// While the connection of an observer is down, its view is the last one that it knew, and Stale.
+// Afterwards it learns what happened meanwhile.
+func TestAViewIsStaleWhileTheConnectionIsDown(t *testing.T) {
+	eachRow(t, map[string]builder{"exclusive": newLock, "with a delay": delayed, "a semaphore": permits(1), "Simple": simple}, func(w *bubble.World, kind builder) {
+		h, l := w.Host("observer"), kind(w.Host("holder"))
+		g := held(w, l)
+		views := kind(h).Observe(w.Context())
+		fresh := bubble.Now(w, views)
+		require.False(w, fresh.Stale)
+		require.Len(w, fresh.Contenders, 1)
+		require.True(w, fresh.Contenders[0].Holding)
+
+		heal := h.Machine.Partition()
+		stale := bubble.Within(w, time.Minute, views)
+		require.Equal(w, lock.View{Contenders: fresh.Contenders, Stale: true}, stale)
+		require.True(w, bubble.Within(w, time.Minute, kind(h).Observe(w.Context())).Stale, "of one that begins now too")
+		require.NoError(w, g.Release(w.Context()))
+		heal()
+		bubble.Await(w, views, "the release", func(v lock.View) bool { return !v.Stale && len(v.Contenders) == 0 })
+		bubble.Never(w, views, "it goes on")
+	})
+}
+
 // A name may occur again under a new parent. An observer sees the token of the new znode.
 func TestANameThatOccursAgainIsObserved(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
@@ -126,7 +149,7 @@ func TestANameThatOccursAgainIsObserved(t *testing.T) {
 		l := newLock(h, lock.WithLayout(lock.JavaWriteLock))
 		first := held(w, l)
 		queues := newLock(seer).Observe(w.Context())
-		require.Equal(w, first.Token(), bubble.Within(w, time.Second, queues)[0].Token)
+		require.Equal(w, first.Token(), bubble.Within(w, time.Second, queues).Contenders[0].Token)
 		id := seer.Status().SessionID
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == id && r.Op == zktest.OpGetChildren2 {
@@ -137,7 +160,7 @@ func TestANameThatOccursAgainIsObserved(t *testing.T) {
 		require.NoError(w, h.DeleteAll(w.Context(), path))
 		again := held(w, l)
 		require.Equal(w, first.Path(), again.Path())
-		require.Equal(w, again.Token(), bubble.Within(w, time.Minute, queues)[0].Token)
+		require.Equal(w, again.Token(), bubble.Within(w, time.Minute, queues).Contenders[0].Token)
 	})
 }
 
@@ -238,7 +261,7 @@ func TestMarksAndDowngradesKeepWhoseItIs(t *testing.T) {
 		l := writer(h, mine)
 		g = must(held(w, l).Downgrade(w.Context()))
 		require.Regexp(w, `^placed \d+\nby \{.*"name":"orders-7"\}\nmine$`, content(w, g.Path()))
-		for _, all := range [][]lock.Contender{must(l.Contenders(w.Context())), bubble.Within(w, time.Second, l.Observe(w.Context()))} {
+		for _, all := range [][]lock.Contender{must(l.Contenders(w.Context())), bubble.Within(w, time.Second, l.Observe(w.Context())).Contenders} {
 			require.Equal(w, "orders-7", all[0].Owner.Name)
 			require.Equal(w, "mine", string(all[0].Data))
 		}

@@ -24,8 +24,8 @@ import (
 // The limit is stored in ZooKeeper, as the data of path, a persistent znode. The first instance
 // that requests a permit writes permits there. Every other instance compares: a different number is
 // [ErrLimit], from the call that requests the permit, or as the Err of an instance with a standing
-// intent. An instance whose number once matched follows the changes of [Lock.SetLimit]. If the limit
-// becomes less than an instance's weight, it gets ErrLimit when it would be granted next.
+// intent. An instance whose number once matched follows the changes of [Lock.SetLimit]. If the
+// limit becomes less than an instance's weight, it gets ErrLimit when it would be granted next.
 //
 // An instance serves its callers one after the other, like every [Lock]. To hold several permits at
 // the same time, create several instances, or one with a weight. Otherwise it behaves like a lock
@@ -50,12 +50,13 @@ func WithWeight(n int) Option {
 	}
 }
 
-// SetLimit changes the number of permits of a semaphore, for all its users, and sets it if there was
-// none. If the limit is raised, the contenders that now fit are granted. If it is lowered, holders
-// keep their permits, and waiters are granted when enough permits have been released. It returns
-// when ZooKeeper has the number. From the call on, this instance follows the limit in ZooKeeper and
-// does not compare it with the number that it was created with. Errors: n less than 1; [ErrLimit]
-// if the path's data are not a limit; session.ErrUnsupported for a lock that is no semaphore.
+// SetLimit changes the number of permits of a semaphore, for all its users, and sets it if there
+// was none. If the limit is raised, the contenders that now fit are granted. If it is lowered,
+// holders keep their permits, and waiters are granted when enough permits have been released. It
+// returns when ZooKeeper has the number. From the call on, this instance follows the limit in
+// ZooKeeper and does not compare it with the number that it was created with. Errors: n less than
+// 1; [ErrLimit] if the path's data are not a limit; session.ErrUnsupported for a lock that is no
+// semaphore.
 func (l *Lock) SetLimit(ctx context.Context, n int) error {
 	permits, is := l.kind.rule.(*contend.Permits)
 	var err error

@@ -203,10 +203,10 @@ func TestObservingASemaphore(t *testing.T) {
 		admin := w.Host("admin").Session
 		a, b, c := semaphore(w.Host("a"), 1), semaphore(w.Host("b"), 1), semaphore(w.Host("c"), 1)
 		states := c.Observe(w.Context())
-		require.Empty(w, bubble.Within(w, time.Second, states))
+		require.Empty(w, bubble.Within(w, time.Second, states).Contenders)
 		holding := func() (all []bool, since []time.Time) {
 			synctest.Wait()
-			for _, c := range bubble.Within(w, time.Second, states) {
+			for _, c := range bubble.Within(w, time.Second, states).Contenders {
 				all, since = append(all, c.Holding), append(since, c.Held.UTC())
 			}
 			return all, since

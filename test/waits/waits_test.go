@@ -278,7 +278,7 @@ func observesLock(opts ...lock.Option) func(w *world) wait {
 		mine, other := must(lock.New(w.mine, at, opts...)), must(lock.New(w.other, at, opts...))
 		return wait{
 			begin: func() <-chan struct{} {
-				return heard(w, mine.Observe(w.Context()), func(all []lock.Contender) bool { return len(all) == 1 })
+				return heard(w, mine.Observe(w.Context()), func(v lock.View) bool { return len(v.Contenders) == 1 })
 			},
 			cause: func() { must(other.Lock(w.Context())) },
 			err:   mine.Err,

@@ -76,6 +76,7 @@ type Record struct {
 	znode.Record
 	At     time.Time // when it was written, by the server's clock
 	Unread bool      // this session may not read it
+	Stale  bool      // of an observer: the connection is down
 }
 
 // ReadRecord reads the record under a path. Without one it is the zero value.
