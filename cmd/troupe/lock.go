@@ -146,7 +146,7 @@ func lockRun(a *app) *cobra.Command {
 	cmd := a.runs("Run a command while a lock is held",
 		"Run a command while a lock is held: an exclusive one, with --shared the read side of a shared one, with -n a permit of a semaphore.",
 		func(ctx context.Context, s *session.Session, r *runner, path string) error {
-			opts := []lock.Option{lock.WithData([]byte(r.data)), lock.WithWarnAfter(0)}
+			opts := []lock.Option{lock.WithData([]byte(r.data)), lock.WithHeldWarning(0)}
 			var l *lock.Lock
 			var err error
 			switch {

@@ -23,7 +23,7 @@ type Lock struct {
 	instance *recipe.Claims[*Grant]
 	status   *notify.Topic[Status]
 	acl      []session.ACL // of WithACL
-	warns    bool          // WithWarnAfter was given
+	warns    bool          // WithHeldWarning was given
 }
 
 // New creates an exclusive lock. The path is the parent of the contenders' znodes. New does no I/O:

@@ -19,12 +19,12 @@ type options struct {
 	layout Layout
 	weight int // 0: not given
 	delay  time.Duration
-	warns  bool // WithWarnAfter was given
+	warns  bool // WithHeldWarning was given
 
 	claims recipe.ClaimsConfig // the fields that options set
 }
 
-// warnAfter is the default of WithWarnAfter.
+// warnAfter is the default of WithHeldWarning.
 const warnAfter = 10 * time.Second
 
 func optionsOf(opts []Option) (options, error) {
@@ -57,16 +57,16 @@ func WithData(data []byte) Option {
 	}
 }
 
-// WithWarnAfter sets the time after which a grant is logged if others wait for it, as a warning in
+// WithHeldWarning sets the time after which a grant is logged if others wait for it, as a warning in
 // the session's log, with their number and the call site that requested it. That is a grant that
 // waits to be received from [Lock.Acquired], or one that is held. Grants of [Lock.Do] are not
 // logged, since they end with a function. The default is 10 seconds, but held grants of
 // [Lock.Acquire], which is meant to last, are logged only where this option was given. The warning
 // is repeated after a minute and every ten minutes. 0 turns it off.
-func WithWarnAfter(d time.Duration) Option {
+func WithHeldWarning(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {
-			return fmt.Errorf("WithWarnAfter: d: negative: %v", d)
+			return fmt.Errorf("WithHeldWarning: d: negative: %v", d)
 		}
 		o.claims.WarnAfter, o.warns = d, true
 		return nil

@@ -107,8 +107,8 @@ func TestWhichGrantsAreWarnedOf(t *testing.T) {
 			})
 			return ""
 		}},
-		"Acquire":                {take: lasting},
-		"Acquire, WithWarnAfter": {lasting, []lock.Option{lock.WithWarnAfter(9 * time.Second)}, "held for long"},
+		"Acquire":                  {take: lasting},
+		"Acquire, WithHeldWarning": {lasting, []lock.Option{lock.WithHeldWarning(9 * time.Second)}, "held for long"},
 		"not received": {take: func(_ *bubble.World, l *lock.Lock) string {
 			l.Acquire()
 			return bubble.After(-1)

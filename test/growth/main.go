@@ -151,7 +151,7 @@ func (r *rig) lineUp(sessions, onPath int, together bool) (locks []*lock.Lock) {
 	r.open(min(r.n, sessions), r.Servers())
 	r.memoryOf(1)
 	r.cost(0, r.n, func(i int) {
-		locks = append(locks, must(lock.New(r.sessions[i%len(r.sessions)], fmt.Sprint(r.path, i%max(r.n/onPath, 1)), lock.WithWarnAfter(0))))
+		locks = append(locks, must(lock.New(r.sessions[i%len(r.sessions)], fmt.Sprint(r.path, i%max(r.n/onPath, 1)), lock.WithHeldWarning(0))))
 		locks[i].Acquire()
 		for k := i; k >= 0 && (k == i || together) && (!together || i == r.n-1); k-- {
 			ctx, cancel := context.WithCancel(r.ctx)

@@ -126,7 +126,7 @@ func locks(w *world) []row {
 		each("lock.WithData", lock.WithData, with, nil, "unlock", "unlocked", "by {", "by {\"pid\":1}\nx"),
 		each("lock.WithData", lock.WithData, three, nil, "held\n", "placed 4\nx"),
 		each("lock.WithData", lock.WithData, write, nil, "held\n", "placed 4\nx"),
-		each("lock.WithWarnAfter", lock.WithWarnAfter, with, nil, -1, -forever),
+		each("lock.WithHeldWarning", lock.WithHeldWarning, with, nil, -1, -forever),
 		each("lock.WithDelay", lock.WithDelay, with, nil, -1, -forever),
 		each("lock.WithDelay", lock.WithDelay, write, session.ErrUnsupported, 1),
 		each("lock.WithDelay", lock.WithDelay, three, session.ErrUnsupported, 1),
