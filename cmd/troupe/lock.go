@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -291,9 +290,8 @@ func find(ctx context.Context, s *session.Session, at, recipe string) (lockHere,
 
 func rowsOf(all []lock.Contender) (rows []contender) {
 	for _, c := range all {
-		data, revoked := bytes.TrimPrefix(c.Data, []byte(znode.Unlock+"\n")), znode.Revoked(c.Data)
 		d := delayOf(c.Delayed)
-		row := contender{c.Path, state{"waits", d}, owner(c.Owner), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Held.UTC(), revoked, data, d}
+		row := contender{c.Path, state{"waits", d}, owner(c.Owner), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Held.UTC(), c.Revoked, c.Data, d}
 		switch {
 		case c.Unread:
 			row.State.word = "unreadable"

@@ -144,7 +144,6 @@ func TestTheStatusIsTheCommandsOrSaysWhyThereIsNone(t *testing.T) {
 		"an error, quiet":      {[]string{"lock", "run", "g", at, "--quiet", "--", "true"}, 125, "not absolute"},
 		"no server, quiet":     {[]string{"lock", "run", "/g", "--servers", "127.0.0.1:1", "--connect-timeout", "50ms", "--quiet", "--", "true"}, 125, "no connection to ZooKeeper for "},
 		"a bad name":           {[]string{"lock", "run", "/g", at, "--name", "a\x1b", "--", "true"}, 125, "not printable"},
-		"bad data":             {[]string{"lock", "run", "/g", at, "--data", "unlock", "--", "true"}, 125, "must not begin with"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

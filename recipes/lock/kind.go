@@ -30,8 +30,8 @@ func (k kind) with(o options) (kind, error) {
 	if err != nil {
 		return k, err
 	}
-	if notes, _ := znode.ParseNotes(o.claims.Data); k.of != znode.Lock && notes != (znode.Notes{}) {
-		return k, errors.New("WithData: data must not begin like a note of the recipe")
+	if notes, _ := znode.ParseNotes(o.claims.Data); k.of != znode.Lock && o.layout != Troupe && (notes.Held || notes.Placed > 0) {
+		return k, errors.New("WithData: data must not begin like a note of the recipe, in this layout")
 	}
 	if k.delay = o.delay; k.delay > 0 && (k.of != znode.Lock || o.layout != Troupe) {
 		return k, fmt.Errorf("WithDelay: %w: only exclusive locks in Troupe's own layout have delays", session.ErrUnsupported)

@@ -5,8 +5,10 @@
 package lock_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -230,15 +232,73 @@ func TestContendersSayWhoseTheyAre(t *testing.T) {
 		unnamed := session.Identity{Host: must(os.Hostname()), PID: os.Getpid(), Program: filepath.Base(os.Args[0])}
 		named := unnamed
 		named.Name = "orders-7"
-		for _, data := range []string{"mine", "unlock\nmine"} {
+		for _, revoked := range []bool{false, true} {
 			synctest.Wait()
 			all := must(first.Contenders(w.Context()))
 			require.Len(w, all, 3)
 			for i, owner := range []session.Identity{named, unnamed, {}} {
 				require.Equal(w, owner, all[i].Owner)
-				require.Equal(w, data, string(all[i].Data))
+				require.Equal(w, "mine", string(all[i].Data))
+				require.Equal(w, revoked, all[i].Revoked)
 				require.NoError(w, first.Revoke(w.Context(), all[i]))
 			}
+		}
+	})
+}
+
+// Data may begin like the notes of the recipe, or with an empty line: others read them as they were
+// given, before and after a revocation, a mark and a downgrade, with an identity before them or
+// without. In the layouts of other libraries the znode has exactly these bytes.
+func TestDataThatBeginLikeANote(t *testing.T) {
+	plain := []string{"x", "held by x", "placed 4"}
+	all := append([]string{"unlock", "unlock\nx", "unlocked", "held\nx", "placed 4\nx", "by {", "by {\"pid\":1}\nx", "\n", "\nx", "\n\nunlock"}, plain...)
+	eachRow(t, map[string]builder{"exclusive": newLock, "reader": reader, "writer": writer, "semaphore": permits(1)}, func(w *bubble.World, build builder) {
+		seer := newLock(w.Host("seer"))
+		for i, data := range all {
+			h := w.Host(fmt.Sprint("unnamed ", i), session.WithoutIdentity())
+			if i%2 == 0 {
+				h = w.Host(fmt.Sprint("named ", i), session.WithIdentity("orders-7"))
+			}
+			l := build(h, lock.WithData([]byte(data)))
+			g := held(w, l)
+			if slices.Contains(plain, data) {
+				require.Regexp(w, `^(held\n)?(by .*\n)?`+data+"$", content(w, g.Path()))
+			}
+			shown := func(revoked bool) {
+				w.Helper()
+				for _, all := range [][]lock.Contender{must(seer.Contenders(w.Context())), bubble.Within(w, time.Second, seer.Observe(w.Context())).Contenders} {
+					require.Len(w, all, 1)
+					require.Equal(w, data, string(all[0].Data))
+					require.Equal(w, revoked, all[0].Revoked)
+					require.True(w, all[0].Holding)
+					require.Equal(w, g.Token(), all[0].Token)
+				}
+			}
+			shown(false)
+			bubble.Never(w, g.Revoked(), "it was not asked")
+			if read, err := g.Downgrade(w.Context()); err == nil {
+				g = read
+				shown(false)
+			}
+			require.NoError(w, seer.Revoke(w.Context(), of(g)))
+			bubble.Within(w, time.Second, g.Revoked())
+			shown(true)
+			require.NoError(w, l.Close(w.Context()))
+		}
+	})
+}
+
+func TestOtherLayoutsWriteDataAsGiven(t *testing.T) {
+	eachRow(t, layouts, func(w *bubble.World, row layoutRow) {
+		if row.layout == lock.Troupe {
+			return
+		}
+		for _, data := range []string{"unlock", "held\nx", "by {", "\nx"} {
+			l := newLock(w.Host("a"+data), lock.WithLayout(row.layout), lock.WithData([]byte(data)))
+			g := held(w, l)
+			require.Equal(w, data, content(w, g.Path()))
+			require.Equal(w, data, string(must(l.Contenders(w.Context()))[0].Data))
+			require.NoError(w, l.Close(w.Context()))
 		}
 	})
 }

@@ -54,7 +54,7 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	cfg.Session, cfg.Kind, cfg.Path = s, "lock", path
 	cfg.Name, cfg.Form, cfg.Parent = k.name, k.form, k.limit()
 	if o.layout == Troupe {
-		cfg.Data = append([]byte(recipe.Identity(s).Note()), cfg.Data...)
+		cfg.Data = append([]byte(recipe.Identity(s).Note()), znode.Shield(cfg.Data)...)
 	}
 	cfg.Machine = func() machine.Machine { return k.machine(path, cfg.Data) }
 	if k.form != znode.Alone { // then others leave no trace

@@ -21,6 +21,7 @@ type Contender struct {
 	Path      string           // of the znode
 	Token     int64            // of its grant, once it holds: the zxid with which it queued; see Unread
 	Data      []byte           // set by WithData, or by another library
+	Revoked   bool             // it was asked to release: see [Lock.Revoke]
 	Owner     session.Identity // whose it is, as it says itself, if it does; see Unread
 	SessionID int64            // the ZooKeeper session that owns it; 0 for a znode that is not ephemeral; see Unread
 	Since     time.Time        // when it queued, by the server's clock; see Unread
@@ -131,7 +132,7 @@ func contendersOf(entries []contenders.Entry, r contenders.Record) []Contender {
 	for i, e := range entries {
 		readers = readers && e.Contender.Kind == znode.Read
 		all[i] = Contender{
-			Path: e.Path, Token: e.Token, Data: e.Data, Owner: e.Owner, SessionID: e.SessionID, Since: e.Since, Held: e.Granted, Unread: e.Unread,
+			Path: e.Path, Token: e.Token, Data: e.Data, Revoked: e.Revoked, Owner: e.Owner, SessionID: e.SessionID, Since: e.Since, Held: e.Granted, Unread: e.Unread,
 			Holding: readers || e.Held || i == 0 && !e.Contender.Marks(),
 		}
 		switch {
