@@ -32,6 +32,7 @@ var layouts = map[string]layoutRow{
 	"Curator":       {lock.Curator, "/_c_" + guidDashed + `-lock-\d{10}$`, "/_c_" + guidDashed + `-__READ__\d{10}$`, "/_c_" + guidDashed + `-__WRIT__\d{10}$`},
 	"Kazoo":         {lock.Kazoo, "/" + guidPlain + `__lock__\d{10}$`, "/" + guidPlain + `__rlock__\d{10}$`, "/" + guidPlain + `__lock__\d{10}$`},
 	"JavaWriteLock": {lock.JavaWriteLock, `/x--?\d+-\d{10}$`, "", ""},
+	"Page":          {lock.Page, "/" + guidDashed + `-lock-\d{10}$`, "/" + guidDashed + `-read-\d{10}$`, "/" + guidDashed + `-write-\d{10}$`},
 	"GoZooKeeper":   {lock.GoZooKeeper, "/_c_" + guidPlain + `-lock-\d{10}$`, "", ""},
 }
 

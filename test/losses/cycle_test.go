@@ -27,7 +27,7 @@ func contended() map[string]kind {
 	all := maps.Clone(kinds)
 	delete(all, "queue item")
 	delete(all, "passage")
-	for _, l := range []lock.Layout{lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper} {
+	for _, l := range []lock.Layout{lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper, lock.Page} {
 		all["lock as "+l.String()] = both(acquiring(exclusive(lock.WithLayout(l))))
 	}
 	for _, l := range []lock.Layout{lock.Simple, lock.JavaWriteLock} { // the znode's name does not tell whose it is

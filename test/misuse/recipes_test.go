@@ -119,9 +119,9 @@ func locks(w *world) []row {
 		{"lock.Break: a negative time", call(a.Break, ctx, contender, -1), nil, "grace: negative"},
 	}
 	delayed := func(l lock.Layout) func() error { return with(lock.WithLayout(l), lock.WithDelay(1)) }
-	require.Equal(w, "Layout(6)", lock.Layout(6).String())
+	require.Equal(w, "Layout(7)", lock.Layout(7).String())
 	return slices.Concat(rows,
-		values("lock.WithDelay", delayed, session.ErrUnsupported, "WithDelay", lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper),
+		values("lock.WithDelay", delayed, session.ErrUnsupported, "WithDelay", lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper, lock.Page),
 		values("lock.NewSemaphore", func(n int) func() error { return call(lock.NewSemaphore, w.s, "/a", n) }, nil, "permits: ", 0, -1, math.MinInt),
 		each("lock.WithData", lock.WithData, of(lock.NewRead, w.s, "/a", lock.WithLayout(lock.Kazoo)), nil, "held\n", "placed 4\nx"),
 		each("lock.WithHeldWarning", lock.WithHeldWarning, with, nil, -1, -forever),
@@ -132,8 +132,8 @@ func locks(w *world) []row {
 		each("lock.WithWeight", lock.WithWeight, write, nil, 1),
 		each("lock.WithWeight", lock.WithWeight, three, nil, 0, -1, 4, math.MaxInt),
 		each("lock.WithLayout", lock.WithLayout, write, session.ErrUnsupported, lock.Simple, lock.JavaWriteLock, lock.GoZooKeeper),
-		each("lock.WithLayout", lock.WithLayout, three, session.ErrUnsupported, lock.Simple, lock.Kazoo),
-		each("lock.WithLayout", lock.WithLayout, with, nil, -1, 6, 1000))
+		each("lock.WithLayout", lock.WithLayout, three, session.ErrUnsupported, lock.Simple, lock.Kazoo, lock.Page),
+		each("lock.WithLayout", lock.WithLayout, with, nil, -1, 7, 1000))
 }
 
 // elections are misuses of packages election and barrier.
