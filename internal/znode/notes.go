@@ -75,8 +75,8 @@ func Shield(data []byte) []byte {
 
 // Unshield takes off what Shield has put in front.
 func Unshield(data []byte) []byte {
-	if own, is := bytes.CutPrefix(data, []byte("\n")); is && shielded(own) {
-		return own
+	if given, is := bytes.CutPrefix(data, []byte("\n")); is && shielded(given) {
+		return given
 	}
 	return data
 }

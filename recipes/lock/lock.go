@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -24,6 +25,7 @@ type Lock struct {
 	status   *notify.Topic[Status]
 	acl      []session.ACL // of WithACL
 	warns    bool          // WithHeldWarning was given
+	follows  atomic.Bool   // SetLimit was called
 }
 
 // New creates an exclusive lock. The path is the parent of the contenders' znodes. New does no I/O:
@@ -50,6 +52,9 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	}
 	l := &Lock{session: s, path: path, kind: k, status: notify.NewTopic[Status](), acl: o.claims.ACL, warns: o.warns}
 	l.status.Publish(Status{})
+	if permits, is := k.rule.(*contend.Permits); is {
+		permits.Follows = l.follows.Load
+	}
 	cfg := o.claims
 	cfg.Session, cfg.Kind, cfg.Path = s, "lock", path
 	cfg.Name, cfg.Form, cfg.Parent = k.name, k.form, k.limit()

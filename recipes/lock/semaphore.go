@@ -58,15 +58,14 @@ func WithWeight(n int) Option {
 // 1; [ErrLimit] if the path's data are not a limit; session.ErrUnsupported for a lock that is no
 // semaphore.
 func (l *Lock) SetLimit(ctx context.Context, n int) error {
-	permits, is := l.kind.rule.(*contend.Permits)
 	var err error
 	switch {
-	case !is:
+	case l.kind.permits == 0:
 		err = fmt.Errorf("%w: only a semaphore has a limit", session.ErrUnsupported)
 	case n < 1:
 		err = fmt.Errorf("n: %d is less than 1", n)
 	default:
-		permits.Follow() // before the machine can see the new one
+		l.follows.Store(true) // before the machine can see the new one
 		err = l.setLimit(znode.Making(ctx, l.acl), strconv.AppendInt(nil, int64(n), 10))
 	}
 	return failed(l.session, "set limit", l.path, err)

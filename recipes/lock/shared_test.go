@@ -341,9 +341,9 @@ func TestSetLimit(t *testing.T) {
 		require.ErrorIs(w, errOf(must(lock.NewSemaphore(h.Session, "/config", 4)).Lock(w.Context())), lock.ErrLimit)
 		require.Equal(w, "some: thing", content(w, "/config"))
 
-		own := semaphore(h, 3)
-		require.NoError(w, own.SetLimit(w.Context(), 5))
-		require.NoError(w, held(w, own).Release(w.Context()), "it follows its own change")
+		three := semaphore(h, 3)
+		require.NoError(w, three.SetLimit(w.Context(), 5))
+		require.NoError(w, held(w, three).Release(w.Context()), "it follows its own change")
 		require.ErrorIs(w, errOf(semaphore(h, 3).TryLock(w.Context())), lock.ErrLimit)
 		require.ErrorIs(w, newLock(h).SetLimit(w.Context(), 5), session.ErrUnsupported)
 	})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/znode"
 )
@@ -62,17 +61,15 @@ var ErrLimit = errors.New("lock: the semaphore's limit is another")
 // It remembers the limit, and that the first read showed the expected one: from then on another
 // limit is a change, not an error. So all machines of one instance, one after the other, share it.
 type Permits struct {
-	first  int         // the expected limit
-	agreed atomic.Bool // the first read showed it, or none is expected
-	limit  int         // as last read; the expected one before
+	first  int  // the expected limit
+	agreed bool // the first read showed it
+	limit  int  // as last read; the expected one before
+
+	Follows func() bool // any limit is right, since the instance has set it; nil: never
 }
 
 // AtMost is the rule of a semaphore with n permits, for one instance.
 func AtMost(n int) *Permits { return &Permits{first: n, limit: n} }
-
-// Follow takes any limit from now on: the instance has changed it itself. It may be called at any
-// time, by any goroutine.
-func (p *Permits) Follow() { p.agreed.Store(true) }
 
 // Before picks all contenders ahead, or none. One of another kind counts as all permits.
 func (p *Permits) Before(self znode.Contender, ahead []znode.Contender) []znode.Contender {
@@ -109,10 +106,9 @@ func (p *Permits) agree(data []byte) (unset bool, err error) {
 	switch {
 	case err != nil || n < 1:
 		return false, fmt.Errorf("%w: the parent's data are no number of permits", ErrLimit)
-	case !p.agreed.Load() && n != p.first:
+	case !p.agreed && n != p.first && (p.Follows == nil || !p.Follows()):
 		return false, fmt.Errorf("%w: it is %d, not %d", ErrLimit, n, p.first)
 	}
-	p.agreed.Store(true)
-	p.limit = n
+	p.agreed, p.limit = true, n
 	return false, nil
 }
