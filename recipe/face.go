@@ -79,6 +79,7 @@ const (
 	Dashed    = znode.Dashed    // _c_<guid>-<name><number>: the default, also Curator's
 	Undashed  = znode.Undashed  // _c_<guid without dashes>-<name><number>: go-zookeeper
 	Bare      = znode.Bare      // <guid without dashes><name><number>: kazoo
+	Page      = znode.Page      // <guid>-<name><number>: ZooKeeper's recipe page
 	OfSession = znode.OfSession // <name><session id>-<number>: WriteLock of ZooKeeper's Java recipes
 	Plain     = znode.Plain     // <name><number>: LeaderElectionSupport of ZooKeeper's Java recipes
 	Alone     = znode.Alone     // the znode at the path itself: there is no queue

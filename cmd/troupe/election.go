@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -24,8 +25,8 @@ func elections(a *app) *cobra.Command {
 				return rows
 			}, func(l *leader) (string, *time.Time) { return fmt.Sprint(l.Token), &l.Held }))
 		}),
-		a.takes("election", "break", breakHelp, func(ctx context.Context, s *session.Session, path string) (string, error) {
-			return "broken", s.Delete(ctx, path, -1)
+		a.takes("election", "break", breakHelp, func(ctx context.Context, s *session.Session, _ *lock.Lock, c lock.Contender) (string, error) {
+			return "broken", s.Delete(ctx, c.Path, -1)
 		}),
 		electionTransfer(a),
 		electionRun(a),

@@ -137,9 +137,13 @@ var suite = bubble.Suite{
 
 		for what, attempt := range map[string]func() error{
 			"delete": func() error { return mallory.Delete(ctx, g.Path(), -1) },
-			"break":  func() error { return lock.Break(ctx, mallory, g.Path(), 0) },
-			"revoke": func() error { return lock.Revoke(ctx, mallory, g.Path()) },
-			"data":   func() error { _, err := mallory.Set(ctx, g.Path(), nil, -1); return err },
+			"break": func() error {
+				return must(lock.New(mallory, "/locks/orders")).Break(ctx, lock.Contender{Path: g.Path(), Token: g.Token()}, 0)
+			},
+			"revoke": func() error {
+				return must(lock.New(mallory, "/locks/orders")).Revoke(ctx, lock.Contender{Path: g.Path()})
+			},
+			"data": func() error { _, err := mallory.Set(ctx, g.Path(), nil, -1); return err },
 			"rights": func() error {
 				_, err := mallory.SetACL(ctx, g.Path(), session.AnyoneACL(session.PermAll), -1)
 				return err
@@ -156,7 +160,7 @@ var suite = bubble.Suite{
 		require.NoError(c, g.Release(ctx))
 		second := bubble.Within(c, time.Minute, next.Acquired())
 		require.Greater(c, second.Token(), g.Token())
-		require.NoError(c, lock.Break(ctx, alice, second.Path(), 0), "the same identity may")
+		require.NoError(c, l.Break(ctx, lock.Contender{Path: second.Path(), Token: second.Token()}, 0), "the same identity may")
 		bubble.Within(c, time.Minute, second.Done())
 		require.ErrorIs(c, second.Err(), session.ErrDeleted)
 		require.NoError(c, next.Close(ctx))

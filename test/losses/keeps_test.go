@@ -199,11 +199,11 @@ func holder(layout lock.Layout) func(w *bubble.World, s *session.Session) func()
 	return func(w *bubble.World, s *session.Session) func() any {
 		l, err := lock.New(s, "/a", lock.WithLayout(layout))
 		require.NoError(w, err)
-		return latest(l.Observe(w.Context()), func(all []lock.Contender) any {
-			if len(all) == 0 {
+		return latest(l.Observe(w.Context()), func(v lock.View) any {
+			if len(v.Contenders) == 0 {
 				return nil
 			}
-			return string(all[0].Data)
+			return string(v.Contenders[0].Data)
 		})
 	}
 }

@@ -91,7 +91,7 @@ func acquiring(build builder) maker {
 	return func(w *world, h *bubble.Host) *contender {
 		l := must(build(h.Session, path))
 		c := as(h, l, "instance")
-		c.want, c.stop = l.Acquire, l.Release
+		c.want, c.stop = l.Acquire, l.Withdraw
 		forward(w, c, l.Acquired())
 		return c
 	}

@@ -98,15 +98,13 @@ func locks(w *world) []row {
 	a, b, c := must(lock.New(w.s, "/a", lock.WithDelay(0), lock.WithLayout(lock.Kazoo))), must(lock.New(w.s, "/a/b")), must(lock.New(w.below, "/b"))
 	m := must(lock.NewMulti(a, c))
 	require.NoError(w, a.Close(ctx))
-	const contender = "/a/_c_0123456789abcdef0123456789abcdef-lock-0000000001"
+	contender := lock.Contender{Path: "/a/_c_0123456789abcdef0123456789abcdef-lock-0000000001", Token: 1}
 	rows := []row{
 		{"lock.New: Simple at a namespace's root", call(lock.New, w.below, "/", lock.WithLayout(lock.Simple)), session.ErrInvalidPath, "path: the root"},
 		{"lock.WithData: too large", call(must(lock.New(w.s, "/a", lock.WithData(large))).Lock, ctx), session.ErrTooLarge, "lock /a: data: "},
 		{"lock.WithACL: no identity", call(must(lock.New(w.s, "/a", lock.WithACL(session.AuthACL(session.PermAll)...))).Lock, ctx), session.ErrInvalidACL, "lock /a: "},
-		{"lock.SetLimit: no session", call(lock.SetLimit, ctx, nil, "/a", 1), nil, "s: nil session"},
-		{"lock.SetLimit: a closed one", call(lock.SetLimit, ctx, w.closed, "/a", 1), session.ErrClosed, "s: the session is"},
-		{"lock.SetLimit: no path", call(lock.SetLimit, ctx, w.s, "a", 1), session.ErrInvalidPath, "path: "},
-		{"lock.SetLimit: none", call(lock.SetLimit, ctx, w.s, "/a", 0), nil, "n: 0"},
+		{"lock.SetLimit: none", call(must(lock.NewSemaphore(w.s, "/a", 3)).SetLimit, ctx, 0), nil, "set limit /a: n: 0"},
+		{"lock.SetLimit: no semaphore", call(a.SetLimit, ctx, 1), session.ErrUnsupported, "set limit /a: "},
 		{"lock.NewMulti: no locks", call(lock.NewMulti), nil, "locks: none"},
 		{"lock.NewMulti: a nil lock", call(lock.NewMulti, a, nil), nil, "locks[1]: nil"},
 		{"lock.NewMulti: one lock twice", call(lock.NewMulti, a, b, a), nil, "locks[2]: same path as locks[0]"},
@@ -115,24 +113,20 @@ func locks(w *world) []row {
 		{"lock.TryLock: a closed lock", call(a.TryLock, ctx), session.ErrClosed, "lock /a: closed"},
 		{"lock.Do: no function", call(a.Do, ctx, nil), nil, "f: nil"},
 		{"lock.Multi.Do: no function", call(m.Do, ctx, nil), nil, "f: nil"},
-		{"lock.Revoke: no session", call(lock.Revoke, ctx, nil, contender), nil, "s: nil session"},
-		{"lock.Revoke: a closed one", call(lock.Revoke, ctx, w.closed, contender), session.ErrClosed, contender},
-		{"lock.Revoke: no path", call(lock.Revoke, ctx, w.s, "a"), session.ErrInvalidPath, "contenderPath: "},
-		{"lock.Revoke: the lock's path", call(lock.Revoke, ctx, w.s, "/a"), session.ErrInvalidPath, "contenderPath: not the path of"},
-		{"lock.Break: no session", call(lock.Break, ctx, nil, contender, 0), nil, "s: nil session"},
-		{"lock.Break: no path", call(lock.Break, ctx, w.s, "", 0), session.ErrInvalidPath, "contenderPath: "},
-		{"lock.Break: the lock's path", call(lock.Break, ctx, w.s, "/a", 0), session.ErrInvalidPath, "contenderPath: not the path of"},
-		{"lock.Break: a negative time", call(lock.Break, ctx, w.s, contender, -1), nil, "grace: negative"},
+		{"lock.Revoke: no contender", call(a.Revoke, ctx, lock.Contender{}), session.ErrInvalidPath, "revoke: "},
+		{"lock.Revoke: the lock's path", call(a.Revoke, ctx, lock.Contender{Path: "/a"}), session.ErrInvalidPath, "revoke /a: "},
+		{"lock.Revoke: another's", call(b.Revoke, ctx, contender), session.ErrInvalidPath, "c.Path: not that of a contender of /a/b"},
+		{"lock.Break: another's", call(b.Break, ctx, contender, 0), session.ErrInvalidPath, "c.Path: not that of a contender of /a/b"},
+		{"lock.Break: no token", call(a.Break, ctx, lock.Contender{Path: contender.Path}, 0), session.ErrNoAuth, "c.Token: 0"},
+		{"lock.Break: a negative time", call(a.Break, ctx, contender, -1), nil, "grace: negative"},
 	}
 	delayed := func(l lock.Layout) func() error { return with(lock.WithLayout(l), lock.WithDelay(1)) }
-	require.Equal(w, "Layout(6)", lock.Layout(6).String())
+	require.Equal(w, "Layout(7)", lock.Layout(7).String())
 	return slices.Concat(rows,
-		values("lock.WithDelay", delayed, session.ErrUnsupported, "WithDelay", lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper),
+		values("lock.WithDelay", delayed, session.ErrUnsupported, "WithDelay", lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper, lock.Page),
 		values("lock.NewSemaphore", func(n int) func() error { return call(lock.NewSemaphore, w.s, "/a", n) }, nil, "permits: ", 0, -1, math.MinInt),
-		each("lock.WithData", lock.WithData, with, nil, "unlock", "unlocked", "by {", "by {\"pid\":1}\nx"),
-		each("lock.WithData", lock.WithData, three, nil, "held\n", "placed 4\nx"),
-		each("lock.WithData", lock.WithData, write, nil, "held\n", "placed 4\nx"),
-		each("lock.WithWarnAfter", lock.WithWarnAfter, with, nil, -1, -forever),
+		each("lock.WithData", lock.WithData, of(lock.NewRead, w.s, "/a", lock.WithLayout(lock.Kazoo)), nil, "held\n", "placed 4\nx"),
+		each("lock.WithHeldWarning", lock.WithHeldWarning, with, nil, -1, -forever),
 		each("lock.WithDelay", lock.WithDelay, with, nil, -1, -forever),
 		each("lock.WithDelay", lock.WithDelay, write, session.ErrUnsupported, 1),
 		each("lock.WithDelay", lock.WithDelay, three, session.ErrUnsupported, 1),
@@ -140,8 +134,8 @@ func locks(w *world) []row {
 		each("lock.WithWeight", lock.WithWeight, write, nil, 1),
 		each("lock.WithWeight", lock.WithWeight, three, nil, 0, -1, 4, math.MaxInt),
 		each("lock.WithLayout", lock.WithLayout, write, session.ErrUnsupported, lock.Simple, lock.JavaWriteLock, lock.GoZooKeeper),
-		each("lock.WithLayout", lock.WithLayout, three, session.ErrUnsupported, lock.Simple, lock.Kazoo),
-		each("lock.WithLayout", lock.WithLayout, with, nil, -1, 6, 1000))
+		each("lock.WithLayout", lock.WithLayout, three, session.ErrUnsupported, lock.Simple, lock.Kazoo, lock.Page),
+		each("lock.WithLayout", lock.WithLayout, with, nil, -1, 7, 1000))
 }
 
 // elections are misuses of packages election and barrier.

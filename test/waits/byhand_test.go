@@ -49,7 +49,7 @@ var belongings = map[string]func(w *world) belonging{
 			learn: func() {
 				_ = first.Release(w.Context()) // it may be gone
 				bubble.Get(w, mine.Acquired())
-				require.NoError(w, mine.Release(w.Context()))
+				require.NoError(w, mine.Withdraw(w.Context()))
 			},
 			next: locks(w, lockAs(lock.New)), close: func() { require.NoError(w, mine.Close(bubble.Minute(w))) },
 		}

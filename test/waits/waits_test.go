@@ -80,7 +80,7 @@ var waits = map[string]func(w *world) wait{
 	"lock.Lock.Acquired: JavaWriteLock":    acquires(lockAs(lock.New, lock.WithLayout(lock.JavaWriteLock))),
 	"lock.Lock.Acquired: a write lock":     acquires(lockAs(lock.NewWrite)),
 	"lock.Lock.Acquired: a semaphore":      acquires(semaphore),
-	"lock.Lock.Standing":                   standsByLock,
+	"lock.Lock.ObserveStatus":              standsByLock,
 	"lock.Lock.Observe":                    observesLock(),
 	"lock.Lock.Observe: Simple":            observesLock(lock.WithLayout(lock.Simple)),
 	"session.Hold.Done, lock.Grant":        holds,
@@ -266,7 +266,7 @@ func standsByLock(w *world) wait {
 		begin: func() <-chan struct{} {
 			mine.Acquire()
 			heard(w, mine.Acquired(), some)
-			return heard(w, mine.Standing(w.Context()), func(s lock.Standing) bool { return s.Phase == lock.Held && !s.Stale })
+			return heard(w, mine.ObserveStatus(w.Context()), func(s lock.Status) bool { return s.State == lock.Holding && !s.Stale })
 		},
 		cause: func() { require.NoError(w, g.Release(w.Context())) },
 		err:   mine.Err, ends: true,
@@ -278,7 +278,7 @@ func observesLock(opts ...lock.Option) func(w *world) wait {
 		mine, other := must(lock.New(w.mine, at, opts...)), must(lock.New(w.other, at, opts...))
 		return wait{
 			begin: func() <-chan struct{} {
-				return heard(w, mine.Observe(w.Context()), func(all []lock.Contender) bool { return len(all) == 1 })
+				return heard(w, mine.Observe(w.Context()), func(v lock.View) bool { return len(v.Contenders) == 1 })
 			},
 			cause: func() { must(other.Lock(w.Context())) },
 			err:   mine.Err,
@@ -313,7 +313,7 @@ func isRevoked(w *world) wait {
 			}()
 			return told.C()
 		},
-		cause: func() { _ = lock.Revoke(w.Context(), w.other, g.Path()) }, // the znode may be gone already
+		cause: func() { _ = must(lock.New(w.other, at)).Revoke(w.Context(), lock.Contender{Path: g.Path()}) }, // the znode may be gone already
 		err:   mine.Err, ends: true,
 	}
 }

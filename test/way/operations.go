@@ -24,7 +24,7 @@ var operations = map[string]func(*way) func(){
 			w.stage("the grant is held")
 			<-time.After(work)
 			w.stage("Release")
-			w.check(l.Release(w.Context()))
+			w.check(l.Withdraw(w.Context()))
 		}
 	},
 	"watch": func(w *way) func() {
