@@ -202,7 +202,7 @@ func TestLayouts(t *testing.T) {
 func TestWhatTheLogSaysOfTerms(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		var log bubble.Log
-		e := candidate(t, t.Session(log.Option()), "a", election.WithHeldWarning(time.Minute))
+		e := candidate(t, t.Session(log.Option()), "a", election.WithUnreceivedWarning(time.Minute))
 		require.NoError(t, t.Server.Delete(leads(t, e).Path()))
 		term := leads(t, e)
 		require.Equal(t, 2, log.Count(`level=INFO msg="leadership is won"`))

@@ -127,11 +127,8 @@ func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 // ACL forbids this session to read the znode, or to delete it; session.ErrInvalidPath if the
 // candidate is not one of this election; session.ErrClosed.
 func (e *Election) Break(ctx context.Context, c Candidate, grace time.Duration) error {
-	err := e.check(c)
-	if err == nil {
-		err = contenders.Break(ctx, e.session, c.Path, c.Token, grace)
-	}
-	return recipe.Failed(e.session, "break", c.Path, err)
+	ask := func() error { return e.check(c) } // a candidate can't be asked to go
+	return recipe.Failed(e.session, "break", c.Path, contenders.Break(ctx, e.session, c.Path, c.Token, grace, ask))
 }
 
 // check refuses what is no candidate of this election, so that no other znode is deleted.

@@ -26,7 +26,7 @@ type options struct {
 	claims recipe.ClaimsConfig // the fields that options set
 }
 
-// warnAfter is the default of WithHeldWarning.
+// warnAfter is the default of WithUnreceivedWarning.
 const warnAfter = 10 * time.Second
 
 // newOptions applies the options, for a session of this identity.
@@ -71,15 +71,15 @@ func WithData(data []byte) Option {
 	}
 }
 
-// WithHeldWarning sets the time after which a warning is logged for a term that this candidate
-// holds and no code has received from [Election.Leader], if other candidates wait: no process leads
-// meanwhile. The warning in the session's log has the place in the source that called
+// WithUnreceivedWarning sets the time after which a warning is logged for a term that this
+// candidate holds and no code has received from [Election.Leader], if other candidates wait: no
+// process leads meanwhile. The warning in the session's log has the place in the source that called
 // [Election.Campaign]. The default is 10 seconds; further warnings follow after a minute and every
 // ten minutes. 0 turns them off. A term that was received is not warned of: leading may last.
-func WithHeldWarning(d time.Duration) Option {
+func WithUnreceivedWarning(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {
-			return fmt.Errorf("WithHeldWarning: d: negative: %v", d)
+			return fmt.Errorf("WithUnreceivedWarning: d: negative: %v", d)
 		}
 		o.claims.WarnAfter = d
 		return nil

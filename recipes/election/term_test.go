@@ -73,7 +73,7 @@ func TestCandidatesSayWhoseTheyAre(t *testing.T) {
 		t.Cleanup(func() { _ = elsewhere.Close(bubble.Minute(t)) })
 		term := leads(t, candidate(t, t.Session(session.WithIdentity("orders-7"), session.WithSystem(elsewhere)), "a"))
 		require.NoError(t, term.Ready(bubble.Minute(t)))
-		b := candidate(t, t.Session(), "b", election.WithHeldWarning(0))
+		b := candidate(t, t.Session(), "b", election.WithUnreceivedWarning(0))
 		owner := func() session.Identity { return must(b.Candidates(bubble.Minute(t)))[0].Owner }
 		lead := func(d time.Duration) string {
 			ctx, cancel := context.WithTimeout(bubble.Minute(t), d)

@@ -147,24 +147,6 @@ func (l *Lock) revoke(ctx context.Context, c Contender) error {
 // deleted. Names of Troupe's layout have a GUID and do not occur again. A contender without a token
 // ([Contender].Unread) can't be told from another: it is refused with session.ErrNoAuth.
 func (l *Lock) Break(ctx context.Context, c Contender, grace time.Duration) error {
-	var err error
-	switch {
-	case grace < 0:
-		err = errors.New("grace: negative")
-	case c.Token == 0 && !l.simple():
-		err = fmt.Errorf("%w: c.Token: 0, so it is not known which znode is meant", session.ErrNoAuth)
-	default:
-		err = l.revoke(ctx, c)
-	}
-	if err == nil {
-		err = contenders.Break(ctx, l.session, c.Path, c.Token, grace)
-	}
-	return failed(l.session, "break", c.Path, gone(err))
-}
-
-func gone(err error) error {
-	if errors.Is(err, session.ErrNoNode) {
-		return nil
-	}
-	return err
+	ask := func() error { return l.revoke(ctx, c) }
+	return failed(l.session, "break", c.Path, contenders.Break(ctx, l.session, c.Path, c.Token, grace, ask))
 }

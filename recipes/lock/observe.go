@@ -203,7 +203,7 @@ func (l *Lock) list(ctx context.Context) ([]contenders.Entry, error) {
 	var err error
 	if s.Bytes, s.Stat, err = l.session.Get(ctx, l.path); err == nil {
 		s.Exists = true
-	} else if err = gone(err); err != nil {
+	} else if !errors.Is(err, session.ErrNoNode) {
 		return nil, err
 	}
 	return l.holder(s), nil

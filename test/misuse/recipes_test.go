@@ -171,7 +171,7 @@ func elections(w *world) []row {
 		values("election.Break", breaks, session.ErrInvalidPath, "Candidate.Path: ", "", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001"),
 		values("barrier.NewDouble", parties, nil, "parties: ", 0, -1, 1001, math.MaxInt),
 		each("election.WithName", election.WithName, with, nil, "", "\xff"),
-		each("election.WithHeldWarning", election.WithHeldWarning, with, nil, -1, -forever),
+		each("election.WithUnreceivedWarning", election.WithUnreceivedWarning, with, nil, -1, -forever),
 		each("election.WithLayout", election.WithLayout, with, nil, -1, 4, 1000),
 		each("barrier.WithHeldWarning", barrier.WithHeldWarning, double, nil, -1, -forever),
 		each("barrier.WithName", barrier.WithName, double, nil, "", "a/b", "a\nb", "\xff"))

@@ -10,25 +10,26 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Break waits for a contender to go, and deletes its znode if it still exists after the grace
-// period. It is no error if the contender is gone.
+// Break asks a contender to go, waits for that, and deletes its znode if it still exists after the
+// grace period. It is no error if the contender is gone.
 //
 // ZooKeeper has no deletion by token. So Break reads the znode, and deletes the version that it has
 // read: only another znode that takes the name in between, with that version, would be deleted too.
-func Break(ctx context.Context, s *session.Session, path string, token int64, grace time.Duration) error {
+func Break(ctx context.Context, s *session.Session, path string, token int64, grace time.Duration, ask func() error) error {
 	switch {
 	case grace < 0:
 		return errors.New("grace: negative")
 	case token == 0:
-		return fmt.Errorf("%w: Token: 0: its znode can't be told from another", session.ErrNoAuth)
+		return fmt.Errorf("%w: c.Token: 0: its znode can't be told from another", session.ErrNoAuth)
 	}
-	_, own, err := ReadOwn(ctx, s, path, token)
+	err := ask()
 	if err == nil {
-		err = await(ctx, s, path, own, grace)
+		err = await(ctx, s, path, token, grace)
 	}
 	for again := err == nil; again; { // the znode was written since the read, or a reply was lost
-		if _, own, err = ReadOwn(ctx, s, path, token); err == nil {
-			err = s.Delete(ctx, path, own.Version)
+		var stat session.Stat
+		if _, stat, err = ReadOwn(ctx, s, path, token); err == nil {
+			err = s.Delete(ctx, path, stat.Version)
 		}
 		again = (errors.Is(err, session.ErrBadVersion) || errors.Is(err, session.ErrUnknownOutcome)) && ctx.Err() == nil
 	}
@@ -40,7 +41,11 @@ func Break(ctx context.Context, s *session.Session, path string, token int64, gr
 
 // await waits for the end of the grace period. If the contender goes before, the error is
 // session.ErrNoNode.
-func await(ctx context.Context, s *session.Session, path string, own session.Stat, grace time.Duration) error {
+func await(ctx context.Context, s *session.Session, path string, token int64, grace time.Duration) error {
+	_, read, err := ReadOwn(ctx, s, path, token)
+	if err != nil {
+		return err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	patience := time.NewTimer(grace)
@@ -51,7 +56,7 @@ func await(ctx context.Context, s *session.Session, path string, own session.Sta
 			switch {
 			case !open:
 				states = nil // no further states
-			case !state.Stale && (!state.Exists || state.Stat.Czxid != own.Czxid):
+			case !state.Stale && (!state.Exists || state.Stat.Czxid != read.Czxid):
 				return session.ErrNoNode
 			}
 		case <-patience.C:
