@@ -92,8 +92,9 @@ cover: ## run all tests and show what they cover, in coverage.txt and in sum
 	$(GO) test -timeout $(TIMEOUT) -coverpkg=./... -coverprofile=coverage.txt $(PACKAGES)
 	@$(GO) tool cover -func=coverage.txt | tail -1
 
-house: ## hold the source to its budgets: lines of each part, what a program with a lock links, types on the way of a lock, methods of a type, imports that run upwards, names that are to go
+house: ## hold the source to its budgets: lines of each part, what a program with a lock links, types on the way of a lock, methods of a type, imports that run upwards, names that are to go, the page of licences
 	$(GO) run ./test/house
+	@GO="$(GO)" tools/licences check
 
 way: ## print the functions that an operation runs, from each request, reply and event to the next: OP=lock, watch, config, election or item
 	@$(GO) run ./test/house -way $(OP)
