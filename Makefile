@@ -33,7 +33,7 @@ TEST := $(GO) test -trimpath -count=1 -timeout $(TIMEOUT)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test test-real race mutants soak check lint chaos chaos-check fuzz bench-peers growth benchstat cover house way tidy docs
+.PHONY: help deps build test test-real race mutants soak check lint chaos chaos-check fuzz apidiff bench-peers growth benchstat cover house way tidy docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ chaos-check: ## check the checker of `make chaos`: two of the mutants must be ca
 
 fuzz: ## run every fuzz target for a while: FUZZTIME=10s
 	@tools/fuzz $(FUZZTIME)
+
+apidiff: ## what has changed for those who import a package since the last tag; what breaks their code needs a row in the changelog (SINCE=commit)
+	@GO="$(GO)" tools/apidiff $(SINCE)
 
 bench-peers: ## measure beside raw requests, go-zookeeper, Curator and kazoo on real servers, a quarter of an hour: ARGS="-rows handover -rounds 3 -servers 1"
 	$(GO) build -o $(PEERS) ./bench/peers
