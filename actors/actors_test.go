@@ -26,7 +26,7 @@ import (
 func TestMessagesArriveInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		sys := actors.New()
+		sys := newSystem()
 		ref := spawn(t, sys.Scope(), polly(nil))
 		var got []int
 		for i := range 1000 {
@@ -44,7 +44,7 @@ func TestMessagesArriveInOrder(t *testing.T) {
 func TestAnActorMayTellItselfAndKnowsItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		sys := actors.New()
+		sys := newSystem()
 		heard := make(chan string, 1)
 		ref := spawn(t, sys.Scope(), actors.Spec[say]{New: func(self actors.Self[say]) actors.Receiver[say] {
 			self.Ref().Tell(func(p *parrot) { heard <- "from New" })
@@ -59,7 +59,7 @@ func TestAnActorMayTellItselfAndKnowsItself(t *testing.T) {
 func TestAStoppedActorIsGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		sys := actors.New()
+		sys := newSystem()
 		var causes, ended []error
 		spec := polly(func(cause error) { causes = append(causes, cause) })
 		spec.Ended = func(cause error) { ended = append(ended, cause) }
@@ -144,6 +144,15 @@ func scope(p *parrot) actors.Scope { return p.self.Scope() }
 // fewRestarts makes pauses of 0.5–1 s, 1–2 s, 2–4 s, and then no more.
 var fewRestarts = actors.WithRestarts(actors.Restarts{Min: time.Second, Max: 4 * time.Second, Limit: 3, Within: time.Hour})
 
+// newSystem is a system with options that are known to be right.
+func newSystem(opts ...actors.Option) *actors.System {
+	sys, err := actors.New(opts...)
+	if err != nil {
+		panic(err)
+	}
+	return sys
+}
+
 func closeSystem(t *testing.T, sys *actors.System) {
 	t.Helper()
 	require.NoError(t, sys.Close(t.Context()))
@@ -158,7 +167,7 @@ func (c counter) Receive(struct{}) { c.left.Done() }
 // parallel: it measures the process.
 func TestIdleActorsAreSmall(t *testing.T) {
 	const n = 10_000
-	sys := actors.New()
+	sys := newSystem()
 	refs := make([]actors.Ref[struct{}], n)
 	var left sync.WaitGroup
 	before, goroutines := heap(), runtime.NumGoroutine()
@@ -198,7 +207,7 @@ func TestTheLoggerHearsOfPanics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		sys := actors.New(actors.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		sys := newSystem(actors.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		ref := spawn(t, sys.Scope(), polly(nil))
 		ref.Tell(func(p *parrot) { p.self.Log().Info("hello") })
 		ref.Tell(func(*parrot) { panic("squawk") })
@@ -219,7 +228,7 @@ func (hoarse) Handle(context.Context, slog.Record) error { panic("the logger") }
 func TestALoggerThatPanicsDoesNoHarm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		sys := actors.New(fewRestarts, actors.WithLogger(slog.New(hoarse{slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug})}))) //nolint:sloglint // the discarding handler is never asked to handle anything
+		sys := newSystem(fewRestarts, actors.WithLogger(slog.New(hoarse{slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug})}))) //nolint:sloglint // the discarding handler is never asked to handle anything
 		ref := spawn(t, sys.Scope(), polly(func(error) { panic("in Stopping") }))
 		ref.Tell(func(*parrot) { panic("squawk") })
 		require.Equal(t, 2, ask(t, ref, incarnation))
@@ -235,7 +244,7 @@ func TestNothingIsWritten(t *testing.T) {
 	os.Stdout, os.Stderr = w, w
 	defer func() { os.Stdout, os.Stderr = stdout, stderr }()
 
-	sys := actors.New(actors.WithLogger(nil), actors.WithRestarts(actors.Restarts{Min: 1, Max: 1, Limit: 2}))
+	sys := newSystem(actors.WithRestarts(actors.Restarts{Min: 1, Max: 1, Limit: 2}))
 	ref := spawn(t, sys.Scope(), polly(nil))
 	for range 10 {
 		ref.Tell(func(*parrot) { panic("squawk") })

@@ -1,6 +1,13 @@
 // Package actors implements supervised actors: state that one goroutine at a time works on, driven
 // by messages, restarted after a panic, in a tree that can be inspected and stopped. Only this
-// package imports the actor library underneath.
+// package imports the actor library underneath. Except for [System], [New], [WithLogger] and
+// [WithRestarts], it is outside the promise of 1.0: a minor version may change it.
+//
+// Inside the promise of 1.0 are [System] with its Close and Done, [New], [Option], [WithLogger],
+// [WithRestarts] and [Restarts]: an application uses them to have several sessions in one system,
+// with a log and restarts of its own (session.WithSystem). All else is outside the promise, and may
+// change in any version: it is for packages session and recipe, and for authors of recipes;
+// [System.Tree] is for people to read.
 //
 //	ref, err := actors.Spawn(system.Scope(), actors.Spec[message]{
 //		Name: "orders", Kind: "counter",

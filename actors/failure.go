@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -119,8 +120,8 @@ func (*supervisor) HandleFailure(_ *actor.ActorSystem, by actor.Supervisor, chil
 	}
 }
 
-// Restarts says how often, and after what pauses, a panicking actor is restarted. Fields that are
-// zero have their defaults.
+// Restarts says how often an actor that panics is restarted, and after what pauses. A field that is
+// zero has its default.
 type Restarts struct {
 	Min    time.Duration // the pause after the first panic, 10 ms by default; doubled with each further one
 	Max    time.Duration // the longest pause, 5 s by default
@@ -129,19 +130,10 @@ type Restarts struct {
 }
 
 func (r Restarts) orDefaults() Restarts {
-	if r.Min <= 0 {
-		r.Min = 10 * time.Millisecond
-	}
-	if r.Max <= 0 {
-		r.Max = 5 * time.Second
-	}
-	r.Max = max(r.Min, r.Max)
-	if r.Limit <= 0 {
-		r.Limit = 10
-	}
-	if r.Within <= 0 {
-		r.Within = time.Minute
-	}
+	r.Min = cmp.Or(r.Min, 10*time.Millisecond)
+	r.Max = max(r.Min, cmp.Or(r.Max, 5*time.Second))
+	r.Limit = cmp.Or(r.Limit, 10)
+	r.Within = cmp.Or(r.Within, time.Minute)
 	return r
 }
 

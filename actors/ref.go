@@ -17,9 +17,9 @@ func (*envelope) IgnoreDeadLetterLogging() {}
 // envelopes are free: their messages were received.
 var envelopes = sync.Pool{New: func() any { return new(envelope) }}
 
-// Tell puts a message into the actor's mailbox. It never blocks. False means that the actor has
-// ended, or is about to, and will not receive the message; true means that it will, unless it is
-// stopped first. An actor that is stopped goes on receiving until everything below it has ended.
+// Tell puts a message into the actor's mailbox. It never blocks. It returns false if the actor has
+// ended, or is about to, and will not receive the message; true if it will, unless it is stopped
+// first. An actor that is stopped goes on receiving until everything below it has ended.
 func (r Ref[M]) Tell(m M) bool {
 	if r.at == nil || r.at.halted.Load() {
 		return false
@@ -30,20 +30,20 @@ func (r Ref[M]) Tell(m M) bool {
 	return true
 }
 
-// Stop ends everything below the actor, and then the actor. It does not wait, and may be called
+// Stop stops everything below the actor, and then the actor. It does not wait, and may be called
 // again.
 func (r Ref[M]) Stop() { Scope(r).Stop() }
 
-// Done closes when the actor has ended and its Spec.Ended has returned. For the zero value it is
-// closed.
+// Done returns a channel that the system closes when the actor has ended and its Spec.Ended has
+// returned. For the zero value it is closed.
 func (r Ref[M]) Done() <-chan struct{} { return Scope(r).Done() }
 
 // Scope is a position in the tree below which actors are spawned. It is a small value; two are
 // equal if they are the same position. The zero value is a stopped scope.
 type Scope struct{ at *node }
 
-// Group creates a scope that only owns what is below it: it has no messages and cannot fail.
-// ErrStopped if this scope is stopped.
+// Group makes a scope below this one, without an actor: it receives no messages and cannot fail,
+// and stopping it stops everything below it. [ErrStopped] if this scope is stopped.
 func (sc Scope) Group(name, kind string) (Scope, error) {
 	if sc.at == nil {
 		return Scope{}, ErrStopped
@@ -55,7 +55,7 @@ func (sc Scope) Group(name, kind string) (Scope, error) {
 	return Scope{n}, nil
 }
 
-// Stop stops everything below, and the actor whose scope this is. It does not wait, and may be
+// Stop stops everything below, and then the actor whose scope this is. It does not wait, and may be
 // called again.
 func (sc Scope) Stop() {
 	if sc.at != nil {
@@ -63,8 +63,8 @@ func (sc Scope) Stop() {
 	}
 }
 
-// Done closes when the scope was stopped, and everything below it and the actor whose scope it is
-// have ended. For the zero value it is closed.
+// Done returns a channel that the system closes when the scope was stopped, and everything below it
+// and the actor whose scope it is have ended. For the zero value it is closed.
 func (sc Scope) Done() <-chan struct{} {
 	if sc.at == nil {
 		return nowhere

@@ -41,7 +41,7 @@ func TestAFailureMakesANewIncarnationAndKeepsWhatIsQueued(t *testing.T) {
 	t.Parallel()
 	eachFailure(t, func(t *testing.T, f failure) {
 		var causes []error
-		sys := actors.New(fewRestarts)
+		sys := newSystem(fewRestarts)
 		ref := spawn(t, sys.Scope(), polly(func(cause error) {
 			causes = append(causes, cause)
 			f.do()
@@ -67,7 +67,7 @@ func TestTooManyFailuresGiveUpThatOneActor(t *testing.T) {
 	t.Parallel()
 	eachFailure(t, func(t *testing.T, f failure) {
 		var ended, causes []error
-		sys := actors.New(fewRestarts)
+		sys := newSystem(fewRestarts)
 		spec := polly(func(cause error) { causes = append(causes, cause) })
 		spec.Ended = func(cause error) {
 			ended = append(ended, cause)
@@ -96,7 +96,7 @@ func TestTooManyFailuresGiveUpThatOneActor(t *testing.T) {
 func TestAFailureInNewGoesThroughTheSameBackoff(t *testing.T) {
 	t.Parallel()
 	eachFailure(t, func(t *testing.T, f failure) {
-		sys := actors.New(fewRestarts)
+		sys := newSystem(fewRestarts)
 		for _, succeeds := range []int{4, 5} {
 			var made []time.Time
 			ended := make(chan error, 1)
@@ -133,7 +133,7 @@ func TestAFailureInNewGoesThroughTheSameBackoff(t *testing.T) {
 func TestWhatIsBelowAnActorEndsBeforeTheNextIncarnation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		sys := actors.New(fewRestarts)
+		sys := newSystem(fewRestarts)
 		beside, err := sys.Scope().Group("beside", "group")
 		require.NoError(t, err)
 		friend := spawn(t, beside, polly(nil))
@@ -183,7 +183,7 @@ func TestAPanicWhileBeingStoppedIsTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				sys := actors.New(actors.WithRestarts(actors.Restarts{Min: time.Hour, Max: time.Hour}))
+				sys := newSystem(actors.WithRestarts(actors.Restarts{Min: time.Hour, Max: time.Hour}))
 				var causes []error
 				ref := spawn(t, sys.Scope(), polly(func(cause error) { causes = append(causes, cause) }))
 				began := time.Now()
@@ -202,7 +202,7 @@ func TestAPanicWhileBeingStoppedIsTheEnd(t *testing.T) {
 func TestAStopDuringThePauseEndsItAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		sys := actors.New(actors.WithRestarts(actors.Restarts{Min: time.Hour, Max: time.Hour}))
+		sys := newSystem(actors.WithRestarts(actors.Restarts{Min: time.Hour, Max: time.Hour}))
 		made := 0
 		ref := spawn(t, sys.Scope(), actors.Spec[say]{New: func(self actors.Self[say]) actors.Receiver[say] {
 			made++
@@ -237,7 +237,7 @@ func TestPauses(t *testing.T) {
 	}{
 		"doubled up to the longest":    {actors.Restarts{Min: 1, Max: 5, Limit: 5}, at(6, 0), []time.Duration{1, 2, 4, 5, 5, -1}},
 		"defaults":                     {actors.Restarts{Limit: 2}, at(3, 0), []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, -1}},
-		"the longest below the first":  {actors.Restarts{Min: time.Hour, Max: time.Second}, at(2, 0), []time.Duration{time.Hour, time.Hour}},
+		"the first above the default":  {actors.Restarts{Min: time.Hour}, at(2, 0), []time.Duration{time.Hour, time.Hour}},
 		"the longest by default only":  {actors.Restarts{Min: 4 * time.Second}, at(2, 0), []time.Duration{4 * time.Second, 5 * time.Second}},
 		"old panics are forgotten":     {actors.Restarts{Min: 1, Max: 8, Limit: 1, Within: time.Minute}, at(4, time.Minute), []time.Duration{1, 1, 1, 1}},
 		"no overflow, however it is":   {actors.Restarts{Min: 1 << 61, Max: 1<<63 - 1, Limit: 9}, at(4, 0), []time.Duration{1 << 61, 1 << 62, 1<<63 - 1, 1<<63 - 1}},

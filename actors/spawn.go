@@ -15,24 +15,26 @@ type Spec[M any] struct {
 	New func(self Self[M]) Receiver[M]
 
 	// Ended, if not nil, is called exactly once, after the last incarnation: with nil if the actor
-	// was stopped, with an error that is [ErrGivenUp] and wraps the panic's value if it panicked
-	// too often. A panic in Ended is logged and does not spread.
+	// was stopped, with [ErrGivenUp] and the value of the last panic if it panicked too often. A
+	// panic in Ended is logged, and has no other effect.
 	Ended func(cause error)
 }
 
-// Receiver is one incarnation's state and behaviour. It may have two further methods.
+// Receiver is the state and behaviour of one incarnation of an actor. It may have two further
+// methods.
 //
 // Phase() string is read after New and after each message, and shown in the tree.
 //
 // Stopping(cause error) is called when the incarnation ends, also by a panic: with [ErrRestarting]
-// if another one follows, otherwise with [ErrStopped]. A panic in it is logged and does not spread.
+// if another one follows, otherwise with [ErrStopped]. A panic in it is logged, and has no other
+// effect.
 type Receiver[M any] interface {
 	// Receive is called with one message at a time. It must not block: nothing else is received
 	// meanwhile.
 	Receive(m M)
 }
 
-// Self is what an incarnation knows of itself.
+// Self gives an incarnation access to its actor.
 type Self[M any] interface {
 	Ref() Ref[M]       // how to reach this actor, over all its incarnations
 	Scope() Scope      // actors below it stop with this incarnation; put those that must live on into a Group beside it
@@ -40,11 +42,12 @@ type Self[M any] interface {
 	Log() *slog.Logger // the system's logger with the actor's name and kind
 }
 
-// Spawn starts an actor. ErrStopped if the scope is stopped, or belongs to an actor that has just
-// panicked. A spec without New is refused.
+// Spawn starts an actor. [ErrStopped] if the scope is stopped, or belongs to an actor that has
+// panicked and is not restarted yet. A spec without New is
+// refused.
 func Spawn[M any](in Scope, spec Spec[M]) (Ref[M], error) {
 	if spec.New == nil {
-		return Ref[M]{}, errors.New("actors: Spec.New is nil")
+		return Ref[M]{}, errors.New("spawn " + spec.Name + ": Spec.New is nil")
 	}
 	if in.at == nil {
 		return Ref[M]{}, ErrStopped

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -13,8 +14,8 @@ import (
 )
 
 // System is a tree of actors, with a log and restarts of its own. Any number of sessions can share
-// one. All systems of a process run on one of the actor library, which takes some three megabytes
-// from the first actor on, and no goroutine; an actor takes slightly more than a kilobyte.
+// one: see session.WithSystem. The first actor of the process makes the actor library allocate some
+// three megabytes, for all systems, and no goroutine; an actor takes slightly more than a kilobyte.
 type System struct {
 	log      *slog.Logger
 	restarts Restarts
@@ -30,42 +31,61 @@ var library = sync.OnceValue(func() *actor.RootContext {
 	return proto.Root.WithGuardian(new(supervisor))
 })
 
-// Option configures a System.
-type Option func(*System)
+// Option changes how a [System] is made. [New] reports what is wrong with one.
+type Option func(*System) error
 
-// WithLogger sets where panics are logged, by a goroutine of its own. By default nothing is logged.
+// WithLogger sets the logger that panics are logged to, by a goroutine of its own. It must not be
+// nil. By default nothing is logged.
 func WithLogger(log *slog.Logger) Option {
-	return func(s *System) {
-		if log != nil {
-			s.log = logs.New(log.Handler())
+	return func(s *System) error {
+		if log == nil {
+			return errors.New("WithLogger: nil")
 		}
+		s.log = logs.New(log.Handler())
+		return nil
 	}
 }
 
-// WithRestarts sets how panicking actors are restarted.
-func WithRestarts(r Restarts) Option { return func(s *System) { s.restarts = r } }
+// WithRestarts sets how often an actor that panics is restarted, and after what pauses. A negative
+// field, and a Max below Min, are errors.
+func WithRestarts(r Restarts) Option {
+	return func(s *System) error {
+		s.restarts = r.orDefaults()
+		if min(r.Min, r.Max, r.Within) < 0 || r.Limit < 0 {
+			return fmt.Errorf("WithRestarts: a field is negative: %+v", r)
+		}
+		if r.Max > 0 && r.Max < s.restarts.Min {
+			return fmt.Errorf("WithRestarts: Max: %v is less than Min, %v", r.Max, s.restarts.Min)
+		}
+		return nil
+	}
+}
 
-// New creates a system without actors. It starts no goroutine.
-func New(opts ...Option) *System {
-	s := &System{log: slog.New(slog.DiscardHandler)}
-	for _, opt := range opts {
-		if opt != nil {
-			opt(s)
+// New makes a system without actors. It starts no goroutine. An error names the option.
+func New(opts ...Option) (*System, error) {
+	s := &System{log: slog.New(slog.DiscardHandler), restarts: Restarts{}.orDefaults()}
+	for i, opt := range opts {
+		if opt == nil {
+			return nil, fmt.Errorf("actors.New: opts[%d]: nil", i)
+		}
+		if err := opt(s); err != nil {
+			return nil, fmt.Errorf("actors.New: %w", err)
 		}
 	}
-	s.restarts = s.restarts.orDefaults()
 	s.root = newNode(s, nil, "", "system")
-	return s
+	return s, nil
 }
 
-// Scope is the root of the tree.
+// Scope returns the root of the tree.
 func (s *System) Scope() Scope { return Scope{s.root} }
 
-// Done closes when the system is closed and its last actor has ended.
+// Done returns a channel that the system closes when [System.Close] was called and the last actor
+// has ended.
 func (s *System) Done() <-chan struct{} { return s.root.done }
 
-// Close stops every actor and waits until they have ended, or ctx has (its cause is returned; they
-// go on ending). It may be called again and concurrently, but not by an actor of this system.
+// Close stops every actor and waits until all have ended. If ctx ends first, it returns ctx's
+// cause, and the actors go on ending. It may be called again and concurrently, but not by an actor
+// of this system, which would wait for itself.
 func (s *System) Close(ctx context.Context) error {
 	s.root.stop()
 	return notify.Wait(ctx, s.root.done)
@@ -89,26 +109,26 @@ var lists = actor.UnboundedLockfree()
 
 // Node is a live actor, or a group of them.
 type Node struct {
-	Name     string // as [Spec] or [Scope.Group] has it
+	Name     string // of [Spec] or [Scope.Group]
 	Kind     string // likewise
-	Phase    string // what the actor's Phase said last; "failed" from a panic to the restart
-	Restarts int    // how often it was restarted since it was spawned
-	Children []Node // what is below it, in the order in which it was spawned
+	Phase    string // the last result of the actor's Phase method; "failed" from a panic to the restart
+	Restarts int    // how often the actor was restarted since it was spawned
+	Children []Node // the actors and groups below it, in the order in which they were spawned
 }
 
 // Tree returns the live actors, top down, siblings in the order in which they were spawned.
 func (s *System) Tree() []Node { return s.root.view().Children }
 
 var (
-	// ErrStopped: the actor or the scope is stopped or about to be. A Receiver's Stopping gets it
+	// ErrStopped: the actor or the scope has stopped, or is about to. A Receiver's Stopping gets it
 	// when no incarnation follows.
-	ErrStopped = errors.New("actors: stopped")
+	ErrStopped = errors.New("the actor is stopped")
 
-	// ErrGivenUp: the actor panicked more often than its restarts allow. It comes with the value of
-	// the last panic.
-	ErrGivenUp = errors.New("actors: given up after too many panics")
+	// ErrGivenUp: the actor panicked more often than [Restarts] allows. The error that wraps it has
+	// the value of the last panic.
+	ErrGivenUp = errors.New("the actor was given up after too many panics")
 
 	// ErrRestarting is what a Receiver's Stopping gets when its incarnation panicked and another
 	// one follows.
-	ErrRestarting = errors.New("actors: restarting after a panic")
+	ErrRestarting = errors.New("the actor restarts after a panic")
 )

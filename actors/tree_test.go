@@ -25,7 +25,7 @@ func TestStoppingEndsWhatIsBelowFirst(t *testing.T) {
 			spec.Ended = func(error) { mu.Lock(); defer mu.Unlock(); order = append(order, name) }
 			return spec
 		}
-		sys := actors.New()
+		sys := newSystem()
 		group, err := sys.Scope().Group("family", "group")
 		require.NoError(t, err)
 		parent := spawn(t, group, named("parent"))
@@ -46,7 +46,7 @@ func TestStoppingEndsWhatIsBelowFirst(t *testing.T) {
 func TestAStoppedActorHearsHowWhatIsBelowItEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		sys := actors.New()
+		sys := newSystem()
 		parent := spawn(t, sys.Scope(), polly(nil))
 		heard := false
 		below := polly(nil)
@@ -65,7 +65,7 @@ func TestAStoppedActorHearsHowWhatIsBelowItEnds(t *testing.T) {
 func TestTreeShowsWhatLivesInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		sys := actors.New()
+		sys := newSystem()
 		var refs []actors.Ref[say]
 		family, err := sys.Scope().Group("family", "group")
 		require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestTreeShowsWhatLivesInOrder(t *testing.T) {
 func TestCloseIsIdempotentAndBoundedByItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		sys := actors.New()
+		sys := newSystem()
 		slow := polly(nil)
 		slow.Ended = func(error) { time.Sleep(time.Minute) }
 		spawn(t, sys.Scope(), slow)
@@ -122,7 +122,7 @@ func TestCloseIsIdempotentAndBoundedByItsContext(t *testing.T) {
 // that would be left behind.
 func TestEverythingAtOnce(t *testing.T) {
 	t.Parallel()
-	sys := actors.New(actors.WithRestarts(actors.Restarts{Min: time.Microsecond, Max: time.Microsecond, Limit: 5}))
+	sys := newSystem(actors.WithRestarts(actors.Restarts{Min: time.Microsecond, Max: time.Microsecond, Limit: 5}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var all sync.WaitGroup

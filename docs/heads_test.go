@@ -21,7 +21,7 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/fxmodule"
-	"github.com/troupe-go/troupe/fxmodule/health"
+	"github.com/troupe-go/troupe/health"
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/recipes/barrier"
@@ -176,8 +176,8 @@ func headOfBarrier(ctx context.Context, sess *session.Session, compute func(ctx 
 }
 
 // That with which docs/recipes/double-barrier.md begins.
-func step(ctx context.Context, sess *session.Session, parties int, id string, compute func(ctx context.Context)) error {
-	step, err := barrier.NewDouble(sess, "/steps", parties, barrier.WithID(id))
+func step(ctx context.Context, sess *session.Session, parties int, name string, compute func(ctx context.Context)) error {
+	step, err := barrier.NewDouble(sess, "/steps", parties, barrier.WithName(name))
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func headOfGroup(ctx context.Context, sess *session.Session, hostname string, ad
 	if err != nil {
 		return err
 	}
-	me, err := workers.Join(group.Member{ID: hostname, Data: address}) // the intent: be a member, in every epoch
+	me, err := workers.Join(group.Member{Name: hostname, Data: address}) // the intent: be a member, in every epoch
 	if err != nil {
 		return err
 	}
@@ -269,8 +269,8 @@ func headOfTwoPC(ctx context.Context, transfers *twopc.Coordinator, ledger *twop
 	if err != nil {
 		return twopc.Undecided, err
 	}
-	p := <-ledger.Proposals() // of a Site: p.Commit or p.Abort, then p.Decided and p.Ack
-	if err := p.Abort(ctx, "no money"); err != nil {
+	p := <-ledger.Proposals() // of a Site: p.VoteCommit or p.VoteAbort, then p.Decided and p.Ack
+	if err := p.VoteAbort(ctx, "no money"); err != nil {
 		return twopc.Undecided, err
 	}
 	<-tx.Done()
@@ -283,7 +283,7 @@ func headOfSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second) // ctx may have ended by then
+	defer session.CloseWithin(s, 5*time.Second) // ctx may have ended by then
 	data, stat, err := s.Get(ctx, "/rates")
 	states := s.WatchData(ctx, "/rates") // the current state, then each newer one
 	<-states
@@ -426,7 +426,7 @@ func TestTheHeadsOfPackages(t *testing.T) {
 		"group": func(ctx context.Context, t *testing.T, sess *session.Session) {
 			ctx, cancel := context.WithCancel(ctx)
 			err := headOfGroup(ctx, sess, "host-1", []byte("10.0.0.7"), func(members []group.Member) {
-				if len(members) == 1 && members[0].ID == "host-1" {
+				if len(members) == 1 && members[0].Name == "host-1" {
 					cancel()
 				}
 			})
@@ -444,7 +444,7 @@ func TestTheHeadsOfPackages(t *testing.T) {
 				if tries++; tries == 1 {
 					return errEnough // and once more
 				}
-				time.AfterFunc(time.Second, func() { sess.CloseWithin(time.Second) })
+				time.AfterFunc(time.Second, func() { session.CloseWithin(sess, time.Second) })
 				return nil
 			})
 			require.ErrorIs(t, err, session.ErrClosed)
@@ -477,7 +477,7 @@ func TestTheHeadsOfPackages(t *testing.T) {
 			}
 		},
 		"actors": func(ctx context.Context, t *testing.T, _ *session.Session) {
-			system := actors.New()
+			system, _ := actors.New()
 			require.NoError(t, headOfActors(system)) // which returns when the actor has received
 			require.NoError(t, system.Close(ctx))
 		},

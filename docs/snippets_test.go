@@ -32,7 +32,7 @@ func selects(ctx context.Context, sess *session.Session, log *slog.Logger, proce
 	if err != nil {
 		return err
 	}
-	defer closeWithin(orders, 5*time.Second)
+	defer session.CloseWithin(orders, 5*time.Second)
 	statuses := sess.Observe(ctx) // a subscription: taken once, before the loop
 	orders.Acquire()
 	for {
@@ -47,15 +47,6 @@ func selects(ctx context.Context, sess *session.Session, log *slog.Logger, proce
 			return ctx.Err()
 		}
 	}
-}
-
-func closeWithin(c interface {
-	Close(ctx context.Context) error
-}, d time.Duration,
-) {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	defer cancel()
-	_ = c.Close(ctx) // what it could not confirm goes with the session
 }
 
 func TestChannels(t *testing.T) {
@@ -92,7 +83,7 @@ func handsOver(ctx context.Context, leader *election.Election, term *election.Te
 	if err != nil {
 		return err
 	}
-	err = term.TransferTo(ctx, candidates[len(candidates)-1].Path) // to the newest candidate
+	err = term.TransferTo(ctx, candidates[len(candidates)-1]) // to the newest candidate
 	return err
 }
 
@@ -108,15 +99,15 @@ func TestElection(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "1", string(data))
 
-	first, err := election.New(sess, "/e", election.WithID("first"))
+	first, err := election.New(sess, "/e", election.WithName("first"))
 	require.NoError(t, err)
 	term, err := first.Lead(t.Context())
 	require.NoError(t, err)
-	last, err := election.New(bubble.Open(t, srv.Servers()), "/e", election.WithID("last"))
+	last, err := election.New(bubble.Open(t, srv.Servers()), "/e", election.WithName("last"))
 	require.NoError(t, err)
 	last.Campaign()
-	for s := range last.Standing(t.Context()) {
-		if s.Phase == election.Waiting {
+	for s := range last.ObserveStatus(t.Context()) {
+		if s.State == election.Waiting {
 			break
 		}
 	}
@@ -274,8 +265,8 @@ func takesPart(ctx context.Context, sess *session.Session, site string, prepare 
 	for p := range ledger.Proposals() {
 		if p.Voted() == twopc.Undecided {
 			if err := prepare(p.ID(), p.Payload()); err != nil { // durably: either outcome must be possible
-				_ = p.Abort(ctx, err.Error())
-			} else if err := p.Commit(ctx); err != nil {
+				_ = p.VoteAbort(ctx, err.Error())
+			} else if err := p.VoteCommit(ctx); err != nil {
 				return err
 			}
 		}

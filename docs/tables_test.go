@@ -27,7 +27,6 @@ var named = map[string]reflect.Type{
 	"s": reflect.TypeFor[*session.Session](), "l": reflect.TypeFor[*lock.Lock](), "g": reflect.TypeFor[*lock.Grant](),
 	"e": reflect.TypeFor[*election.Election](), "t": reflect.TypeFor[*election.Term](), "q": reflect.TypeFor[*queue.Queue](), "item": reflect.TypeFor[*queue.Item](),
 	"Status": reflect.TypeFor[session.Status](), "Data": reflect.TypeFor[session.Data](), "Leadership": reflect.TypeFor[election.Leadership](),
-	"Standing": reflect.TypeFor[election.Standing](),
 }
 
 var (
@@ -110,11 +109,11 @@ func exported(t *testing.T, folder string) map[string]bool {
 
 // The states of java-recipes.md, in the order in which they come: the server is slow, so that none
 // is replaced before it is received.
-func TestEveryStateOfAnElectionIsAPhase(t *testing.T) {
+func TestEveryStateOfAnElectionIsAState(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		candidate := func(host string) *election.Election {
-			e, err := election.New(t.Session(), "/election", election.WithID(host))
+			e, err := election.New(t.Session(), "/election", election.WithName(host))
 			require.NoError(t, err)
 			return e
 		}
@@ -122,31 +121,31 @@ func TestEveryStateOfAnElectionIsAPhase(t *testing.T) {
 		first.Campaign()
 		term := <-first.Leader()
 		defer t.Server.Intercept(bubble.Slowly(1))()
-		var seen []election.Standing
-		listener := second.Standing(t.Context())
-		phase := func() election.Standing {
+		var seen []election.Status
+		listener := second.ObserveStatus(t.Context())
+		state := func() election.Status {
 			s := <-listener
 			seen = append(seen, s)
 			return s
 		}
-		require.Equal(t, election.Idle, phase().Phase)
+		require.Equal(t, election.Idle, state().State)
 		second.Campaign()
-		for phase().Phase != election.Waiting {
+		for state().State != election.Waiting {
 		}
 		require.Equal(t, 1, seen[len(seen)-1].Ahead)
 		require.NoError(t, term.Resign(t.Context()))
-		for phase().Phase != election.Leading {
+		for state().State != election.Leading {
 		}
 		<-second.Leader()
-		var phases []election.Phase
+		var states []election.State
 		for _, s := range seen {
-			phases = append(phases, s.Phase)
+			states = append(states, s.State)
 		}
-		phases = slices.Compact(phases)
-		require.Equal(t, []election.Phase{election.Idle, election.Offering, election.Determining, election.Waiting}, phases[:4])
-		if phases[4] == election.Determining { // anew, if it could not be sure that nobody else is ahead
-			phases = slices.Delete(phases, 4, 5)
+		states = slices.Compact(states)
+		require.Equal(t, []election.State{election.Idle, election.Offering, election.Determining, election.Waiting}, states[:4])
+		if states[4] == election.Determining { // anew, if it could not be sure that nobody else is ahead
+			states = slices.Delete(states, 4, 5)
 		}
-		require.Equal(t, []election.Phase{election.Leading}, phases[4:])
+		require.Equal(t, []election.State{election.Leading}, states[4:])
 	})
 }

@@ -59,7 +59,7 @@ func put(t *testing.T, s *session.Session, path string, items ...string) *queue.
 // length is how many items a queue has.
 func length(t *testing.T, q *queue.Queue) int {
 	t.Helper()
-	return must(q.Len(bubble.Minute(t)))
+	return must(q.Stats(bubble.Minute(t))).Items
 }
 
 // metered is a part of an application that counts, and what it has counted.

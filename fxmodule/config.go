@@ -29,7 +29,7 @@ type Config struct {
 	Namespace string `env:"TROUPE_NAMESPACE" json:"namespace,omitempty" yaml:"namespace"`
 
 	// Timeout is the requested session timeout. It determines how soon others take over after a
-	// crash, and which pauses cost no possession. Default 10s.
+	// crash, and how long a process may pause without losing what it holds. Default 10s.
 	Timeout Duration `env:"TROUPE_TIMEOUT" json:"timeout,omitempty" yaml:"timeout"`
 
 	// Tick is the servers' tickTime, if known: see session.WithTick. Default unknown.
@@ -48,17 +48,16 @@ type Config struct {
 	AuthScheme string `env:"TROUPE_AUTH_SCHEME" json:"authScheme,omitempty" yaml:"authScheme"`
 	AuthSecret Secret `env:"TROUPE_AUTH_SECRET" json:"authSecret,omitempty" yaml:"authSecret"`
 
-	// Private gives access to the created znodes only to clients with the credential, instead of to
-	// all.
+	// Private gives access to the created znodes only to clients with the credential. Default: to
+	// all clients.
 	Private bool `env:"TROUPE_PRIVATE" json:"private,omitempty" yaml:"private"`
 
 	// TLS encrypts the connections.
 	TLS TLS `envPrefix:"TROUPE_TLS_" json:"tls" yaml:"tls"`
 
-	// Embedded starts a server in this process instead of connecting to Servers: for development,
-	// with a warning in the log. Its data end with the process, and it can't be reached from
-	// outside, unless EmbeddedListen is set. The program has to import fxmodule/embedded, in which
-	// the server is.
+	// Embedded starts a server in this process instead of connecting to Servers, for development; a
+	// warning is logged. Its data end with the process. Other processes can't connect to it, unless
+	// EmbeddedListen is set. The program has to import fxmodule/embedded, which has the server.
 	Embedded bool `env:"TROUPE_EMBEDDED" json:"embedded,omitempty" yaml:"embedded"`
 
 	// EmbeddedListen is the address on which the embedded server listens, "127.0.0.1:2181". Default
@@ -88,7 +87,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Duration is a time.Duration that is written as text, "10s", in YAML, JSON and the environment.
+// Duration is a time.Duration that YAML, JSON and the environment have as text: "10s".
 type Duration time.Duration
 
 // UnmarshalText parses the text with time.ParseDuration.
@@ -101,10 +100,10 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText formats it like time.Duration.
+// MarshalText returns what String does.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// String formats it like time.Duration.
+// String formats the duration like time.Duration.
 func (d Duration) String() string { return time.Duration(d).String() }
 
 // Secret is a text that is read from configuration and never written: not to a log, an error, or a
@@ -113,7 +112,7 @@ type Secret string
 
 const redacted = "[redacted]"
 
-// String hides it.
+// String returns "[redacted]", or "" for an empty secret.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -121,16 +120,16 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString hides it from %#v.
+// GoString hides the text from %#v.
 func (s Secret) GoString() string { return `"` + s.String() + `"` }
 
-// LogValue hides it from slog.
+// LogValue hides the text from slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText hides it from encoders.
+// MarshalText hides the text from encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Validate reports all invalid fields, each with its name on a line of the error; nil if there are
+// Validate returns an error that names each invalid field on a line of its own; nil if there are
 // none. It reads the files that TLS names, and does not connect.
 func (c Config) Validate() error {
 	c = c.withDefaults()

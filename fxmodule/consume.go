@@ -20,14 +20,15 @@ import (
 
 // Consume runs n workers, at most 10,000, that call fn with the items of the named [Queue], one
 // each at a time, while the application runs. fn is a func(context.Context, *queue.Item) error, or
-// has further parameters, which fx provides, as for [RunLeader]. The consumer claims n items to
-// begin with, and more while they are worked on faster than they can be fetched
-// (queue.WithWorkers); with a smaller queue.WithPrefetch in opts fewer workers are busy. fn's
-// context ends with the claim on the item. It does not end when the application stops: then no new
-// items are taken, and those in hand are finished, within fx's stop timeout; after that their
-// contexts end too. If fn returns nil, the item is acknowledged; an error returns it to the queue,
-// with that error (queue.WithError), to be delivered again after the pause that queue.WithBackoff
-// sets, and so does a panic, which is logged with its stack. Under queue.WithAutoAck nothing is
+// has further parameters, which fx provides, as for [RunLeader]. The consumer claims n items at
+// first, and more if fn is faster than they can be fetched (queue.WithWorkers); with a smaller
+// queue.WithPrefetch in opts fewer workers are busy. fn's context ends with the claim on the item.
+// When the application stops, no new items are taken, and fn goes on with those in hand, within
+// fx's stop timeout; then its context ends too.
+//
+// If fn returns nil, the item is acknowledged. If fn returns an error or panics, the item goes back
+// to the queue, with that error (queue.WithError), and is delivered again after the pause of
+// queue.WithBackoff; a panic is logged with its stack. With queue.WithAutoAck nothing is
 // acknowledged or returned: an error is logged and counted, and the item is gone. Items that the
 // consumer skips are logged: see queue.Consumer.Errors. If the consumer ends by itself, the
 // application is shut down with exit code 1.
@@ -35,7 +36,7 @@ import (
 // Each item is a span "troupe.consume" in the graph's trace.TracerProvider. The
 // metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged, returned, lost (the claim
 // was lost before the item was acknowledged or returned; another consumer gets the item), panicked,
-// and under queue.WithAutoAck done and failed; and troupe.queue.duration, the seconds that fn took.
+// and with queue.WithAutoAck done and failed; and troupe.queue.duration, the seconds that fn took.
 func Consume(name string, n int, fn any, opts ...queue.ConsumeOption) fx.Option {
 	title := fmt.Sprintf("fxmodule.Consume(%q)", name)
 	if n < 1 || n > 10_000 {
@@ -192,7 +193,7 @@ func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string 
 		err = recovered(func() error { return i.Nack(ctx, queue.WithError(failure)) })
 		if _, panicked := errors.AsType[*panicError](err); panicked {
 			c.log.Error("the pause of an item is a second, since queue.WithBackoff's function failed", "queue", c.name, "item", i.ID(), "error", err)
-			err = i.Nack(ctx, queue.After(time.Second), queue.WithError(failure))
+			err = i.Nack(ctx, queue.WithPause(time.Second), queue.WithError(failure))
 		}
 	}
 	if err != nil {

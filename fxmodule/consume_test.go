@@ -161,8 +161,8 @@ func TestAStopEndsThePause(t *testing.T) {
 			fxmodule.Queue("jobs", "/q", doubled()), fxmodule.Queue("odd", "/odd"),
 			fx.Invoke(func(lc fx.Lifecycle) {
 				lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
-					n, err := q.Len(ctx)
-					require.Equal(t, 1, n)
+					all, err := q.Stats(ctx)
+					require.Equal(t, 1, all.Items)
 					return err
 				}})
 			}),

@@ -115,7 +115,7 @@ func ExampleOn() {
 		fxmodule.Module,
 		fx.Supply(fxmodule.Default("zk1:2181", "zk2:2181", "zk3:2181")),
 		fx.Supply(fx.Annotate(europe, fx.ResultTags(`name:"eu"`))), // a Config
-		fxmodule.Session("eu"),
+		fxmodule.NamedSession("eu"),
 		fxmodule.On("eu", fxmodule.Election("rates", "/rates"), fxmodule.RunLeader("rates", lead)),
 	)
 	fmt.Println(fx.ValidateApp(app, fx.NopLogger))

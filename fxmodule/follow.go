@@ -12,11 +12,11 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc"
 )
 
-// Follow calls fn with each state of the named [Cell] while the application runs: the present one
-// first, and the newest in place of those that came while fn ran. fn is a func(context.Context,
-// config.Snapshot[T]) error, or has further parameters, which fx provides, as for [RunLeader]; its
-// context ends when the application stops. Look at Good before Value, which stays the last valid
-// one after a deletion and over bad data. An error or a panic is logged; the next state follows.
+// Follow calls fn with the states of the named [Cell] while the application runs: the present one
+// first, then each time the newest. fn is a func(context.Context, config.Snapshot[T]) error, or has
+// further parameters, which fx provides, as for [RunLeader]; its context ends when the application
+// stops. Check Good before you use Value: after a deletion, or if the data can't be decoded, Value
+// is the last valid one. An error or a panic is logged, and fn is called with the next state.
 func Follow[T any](name string, fn any) fx.Option {
 	return running("Follow", name, fn, func(c *config.Cell[T], call func(context.Context, config.Snapshot[T]) error, in worker) error {
 		in.work(nil, func(ctx context.Context) error {
@@ -31,9 +31,9 @@ func Follow[T any](name string, fn any) fx.Option {
 	})
 }
 
-// Join makes the process a member of the named [Group] while the application runs: it joins at the
-// start, and does not wait for that; a stop waits until it has left. If the membership ends
-// otherwise, such as with group.ErrDuplicate, the application is shut down with exit code 1.
+// Join makes the process a member of the named [Group] while the application runs. The start does
+// not wait until it has joined; the stop waits until it has left. If the membership ends otherwise,
+// such as with group.ErrDuplicate, the application is shut down with exit code 1.
 func Join(name string, member group.Member) fx.Option {
 	none := func(context.Context, struct{}) error { return nil } // Join calls no function of the application
 	return running("Join", name, none, func(g *group.Group, _ func(context.Context, struct{}) error, in worker) error {
@@ -60,9 +60,9 @@ func Join(name string, member group.Member) fx.Option {
 // goroutine of its own: at most 256 at once. fn is a func(context.Context, *twopc.Proposal) error,
 // or has further parameters, which fx provides, as for [RunLeader]. fn votes, waits for the
 // decision, acts on it, and acknowledges. It checks Voted first, since a proposal is delivered
-// again to a process that is started again. Its context ends when the application stops. An error
-// or a panic is logged; if fn has not voted, it aborts the transaction. If the site ends otherwise
-// than by a stop, the application is shut down with exit code 1.
+// again to a process that was restarted. Its context ends when the application stops. An error or a
+// panic is logged, and aborts the transaction if fn has not voted. If the site ends while the
+// application runs, the application is shut down with exit code 1.
 func RunSite(name string, fn any) fx.Option {
 	return running("RunSite", name, fn, func(s *twopc.Site, call func(context.Context, *twopc.Proposal) error, in worker) error {
 		in.work(nil, func(ctx context.Context) error {
@@ -92,6 +92,6 @@ func decide(ctx context.Context, name string, p *twopc.Proposal, call func(conte
 	}
 	log.Warn("a proposal was not carried through", "site", name, "id", p.ID(), "voted", p.Voted(), "error", err)
 	if ctx.Err() == nil && p.Voted() == twopc.Undecided {
-		_ = p.Abort(ctx, "the site has failed") // otherwise the coordinator aborts it when its time is over
+		_ = p.VoteAbort(ctx, "the site has failed") // otherwise the coordinator aborts it when its time is over
 	}
 }

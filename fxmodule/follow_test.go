@@ -89,7 +89,7 @@ func TestJoin(t *testing.T) {
 					return err
 				}, OnStop: func(context.Context) error { left = members(); return nil }})
 			}),
-			fxmodule.Group("workers", "/g"), fxmodule.Join("workers", group.Member{ID: "me", Data: []byte("here")}))
+			fxmodule.Group("workers", "/g"), fxmodule.Join("workers", group.Member{Name: "me", Data: []byte("here")}))
 		synctest.Wait()
 		time.Sleep(time.Second)
 		require.Len(t, members(), 1)
@@ -114,7 +114,7 @@ func TestRunSite(t *testing.T) {
 				case "panics":
 					panic("out of ink")
 				}
-				if err := p.Commit(ctx); err != nil {
+				if err := p.VoteCommit(ctx); err != nil {
 					return err
 				}
 				<-p.Decided()

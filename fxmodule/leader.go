@@ -22,12 +22,11 @@ import (
 //	fxmodule.RunLeader("reports", func(ctx context.Context, t *election.Term, db *sql.DB) error { … })
 //
 // They are provided once, when the graph is built. fn's context ends with the term and when the
-// application stops; the term is resigned after fn has returned. If fn returns nil, the term is
-// resigned and the candidate campaigns again. An error shuts the application down, with exit code
-// 1, unless the term was over: then it is only logged. A panic in fn always shuts it down: the term
-// is resigned, and the stack is logged. The end of the election itself also shuts the application
-// down, since it could not lead any more. An election has one RunLeader: fx.New and fx.ValidateApp
-// refuse a second.
+// application stops; the term is resigned after fn has returned. If fn returns nil, the candidate
+// campaigns again. If fn returns an error, the application is shut down, with exit code 1, unless
+// the term was over: then the error is only logged. A panic in fn always shuts the application
+// down, and its stack is logged. The application is also shut down if the election itself ends. An
+// election has one RunLeader: fx.New and fx.ValidateApp refuse a second.
 //
 // Each term is a span "troupe.lead" in the graph's trace.TracerProvider. The metric.MeterProvider
 // gets troupe.election.terms, the number of terms, and troupe.election.leading, which is 1 while fn

@@ -29,7 +29,7 @@ func TestRunLeader(t *testing.T) {
 	t.Parallel()
 	srv, cfg := servers(t)
 	leads, ended := make(chan *election.Term, 1), make(chan error, 1)
-	a := app(t, cfg, fxmodule.Election("reports", "/e", election.WithID("a")),
+	a := app(t, cfg, fxmodule.Election("reports", "/e", election.WithName("a")),
 		fxmodule.RunLeader("reports", func(ctx context.Context, term *election.Term) error {
 			leads <- term
 			<-ctx.Done()
@@ -39,7 +39,7 @@ func TestRunLeader(t *testing.T) {
 	first := bubble.Within(t, time.Minute, leads)
 	require.True(t, first.Valid())
 
-	rival := must(election.New(bubble.Open(t, srv.Servers()), "/e", election.WithID("b")))
+	rival := must(election.New(bubble.Open(t, srv.Servers()), "/e", election.WithName("b")))
 	rival.Campaign()
 	require.NoError(t, a.Stop(bubble.Minute(t)))
 	bubble.Within(t, time.Minute, ended)

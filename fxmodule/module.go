@@ -13,17 +13,19 @@ import (
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/fxmodule/internal/development"
 	"github.com/troupe-go/troupe/internal/logs"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
-// Module provides *session.Session and *actors.System from a [Config] in the graph, and connects
-// and closes them with the application. Every named instance of this package uses that session.
-// Module calls Config.Validate first; its error ends the start.
+// Module provides a *session.Session and its *actors.System, by a [Config] in the graph, and
+// connects and closes them with the application. Every named instance of this package uses that
+// session, except in [On]. Module calls [Config.Validate] first; with an error the application does
+// not start.
 //
 // The graph's metric.MeterProvider gets troupe.session.connected, 1 while the session is connected
 // and otherwise 0; troupe.session.epoch, the number of the epoch; and troupe.session.trust, for how
-// many seconds the session may still be trusted if nothing more is heard. An idle session, on which
-// nothing depends, lets that run down to 0.
+// many seconds the session may still be trusted if nothing more is heard. It goes down to 0 while
+// nothing depends on the session.
 var Module = fx.Module("troupe", fx.Provide(newSystem, newBudget, func() wirings { return wirings{} }), opened("", "fxmodule.Module", "fxmodule.Options"), needed(""))
 
 // newSystem makes the application's system, which is closed after all actors in it.
@@ -31,21 +33,21 @@ func newSystem(lc fx.Lifecycle, b *budget, in struct {
 	fx.In
 	Log *slog.Logger `optional:"true"`
 },
-) *actors.System {
-	system := actors.New(actors.WithLogger(logger(in.Log)))
+) (*actors.System, error) {
+	system, err := actors.New(actors.WithLogger(logger(in.Log)))
 	lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
 		ctx, cancel := b.until(ctx, systemDone)
 		defer cancel()
 		return system.Close(ctx)
 	}})
-	return system
+	return system, err
 }
 
 // namedInputs are the inputs of a session that have its name in the graph. The tags of an fx.In
 // struct are constants, so opened makes a constructor for each name that gathers them.
 type namedInputs struct {
 	config Config
-	extra  *extraOptions      // of Options or Session; nil: none
+	extra  *extraOptions      // of Options or NamedSession; nil: none
 	dialer development.Dialer // of package fxtest, to a server of zktest; nil: none
 }
 
@@ -82,7 +84,7 @@ func opened(name, title, extraTitle string) fx.Option {
 		if dial := in.Named.dialer; dial != nil {
 			opts = append(opts, session.WithDialer(dial))
 		}
-		opts = append(opts, session.WithSystem(in.System), session.WithDeferredStart())
+		opts = append(opts, session.WithSystem(in.System), recipe.WithDeferredStart())
 		s, err := session.New(servers, opts...)
 		if err != nil { // Validate has accepted the Config
 			return nil, fmt.Errorf("%s: %w", extraTitle, err)
@@ -98,10 +100,10 @@ func opened(name, title, extraTitle string) fx.Option {
 		fx.Provide(fx.Annotated{Name: name, Target: open}))
 }
 
-// Options has [Module] make its session with options, besides those of the [Config]:
-// session.WithSessionFile, session.WithDialer, and others that are not in a Config. Where both set
-// the same, these count. At most one Options in an application. The session's system and its start
-// are the application's: session.WithSystem and session.WithDeferredStart change nothing.
+// Options adds options to those with which [Module] makes its session by the [Config]:
+// session.WithSessionFile, session.WithDialer, and others that a Config has no field for. They take
+// precedence over its fields. An application has at most one Options. The session's system and its
+// start are the application's: session.WithSystem and recipe.WithDeferredStart change nothing.
 func Options(opts ...session.Option) fx.Option {
 	if err := noNil("fxmodule.Options", opts); err != nil {
 		return fx.Error(err)
@@ -112,7 +114,7 @@ func Options(opts ...session.Option) fx.Option {
 // extraOptions are the options of a session that are not in its Config.
 type extraOptions struct{ options []session.Option }
 
-// logger is the application's, or, for want of one, [slog.Default] from warnings up.
+// logger is the application's, or, without one, [slog.Default] from warnings up.
 func logger(log *slog.Logger) *slog.Logger {
 	if log == nil {
 		return logs.New(nil)
@@ -120,10 +122,10 @@ func logger(log *slog.Logger) *slog.Logger {
 	return log
 }
 
-// SessionOptions are the options of a session by this configuration, for a program without fx; its
-// servers are Config.Servers. Startup and the fields of the embedded server are ignored. A file of
-// TLS that can't be read now is an error; one that can't be read later is logged. A Config from
-// outside goes through [Config.Validate] first.
+// SessionOptions returns the options of a session by this configuration, for a program without fx;
+// it passes them to session.New, with Config.Servers. Startup and the fields of the embedded server
+// are ignored. A TLS file that can't be read now is an error; one that can't be read later is
+// logged. Call [Config.Validate] first, which finds the other mistakes.
 func (c Config) SessionOptions(log *slog.Logger) ([]session.Option, error) {
 	c = c.withDefaults()
 	opts := []session.Option{session.WithTimeout(time.Duration(c.Timeout)), session.WithMaxPacket(c.MaxPacket)}
@@ -179,7 +181,7 @@ type life struct {
 
 func (l *life) start(ctx context.Context) error {
 	if l.lazy {
-		l.session.Start()
+		recipe.Start(l.session)
 	} else if err := l.connect(ctx); err != nil {
 		_ = l.session.Close(ctx) // fx does not call OnStop of a hook whose OnStart failed; if ctx has ended, there is nothing to wait for
 		return fmt.Errorf("%s: no session with ZooKeeper at %s: %w", l.title, strings.Join(l.servers, ", "), err)

@@ -166,18 +166,48 @@ func TestTheOtherInstances(t *testing.T) {
 	tx := must(all.Coordinator.Begin(bubble.Minute(t), "one", []byte("x"), "books"))
 	p := bubble.Within(t, time.Minute, all.Site.Proposals())
 	require.Equal(t, tx.ID(), p.ID())
-	require.NoError(t, p.Commit(bubble.Minute(t)))
+	require.NoError(t, p.VoteCommit(bubble.Minute(t)))
 	bubble.Within(t, time.Minute, tx.Decided())
 	require.Equal(t, twopc.Committed, tx.Outcome())
 	require.Equal(t, 7, must(all.Rate.Update(bubble.Minute(t), func(n int) (int, error) { return n + 7, nil })).Value)
 	require.NoError(t, all.Names.Bind(bubble.Minute(t), "billing", []byte("10.0.0.7")))
-	me := must(all.Workers.Join(group.Member{ID: "me"}))
+	me := must(all.Workers.Join(group.Member{Name: "me"}))
 	bubble.Within(t, time.Minute, me.Joined())
 	require.NoError(t, a.Stop(bubble.Minute(t)))
 	require.ErrorIs(t, me.Err(), session.ErrClosed)
 	for _, err := range []error{all.Rounds.Err(), all.Coordinator.Err(), all.Site.Err(), all.Rate.Err()} {
 		require.ErrorIs(t, err, session.ErrClosed)
 	}
+}
+
+// Every option that provides an instance takes the options of the instance's own package: an ACL
+// given there is that of the znode.
+func TestGroupCellAndNamesTakeOptions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := zktest.Start(t)
+		acl := session.AnyoneACL(session.PermAll &^ session.PermAdmin)
+		var all struct {
+			fx.In
+			Session *session.Session
+			Rate    *config.Cell[int] `name:"rate"`
+			Names   *naming.Names     `name:"services"`
+			Workers *group.Group      `name:"workers"`
+		}
+		app(t, fx.Supply(fxmodule.Default(server.Hosts()...)), fxmodule.Options(session.WithDialer(server.Dialer())), fx.Populate(&all),
+			fxmodule.Cell("rate", "/rate", config.JSON[int](), config.WithACL(acl...)),
+			fxmodule.Names("services", "/names", naming.WithACL(acl...)),
+			fxmodule.Group("workers", "/workers", group.WithACL(acl...)))
+		ctx := bubble.Minute(t)
+		must(all.Rate.Update(ctx, func(n int) (int, error) { return n + 7, nil }))
+		require.NoError(t, all.Names.Bind(ctx, "billing", []byte("10.0.0.7")))
+		bubble.Within(t, time.Minute, must(all.Workers.Join(group.Member{Name: "me"})).Joined())
+		for _, path := range []string{"/rate", "/names/billing", "/workers"} {
+			have, _, err := all.Session.ACL(ctx, path)
+			require.NoError(t, err)
+			require.Equal(t, acl, have, path)
+		}
+	})
 }
 
 // followers are the instances that follow ZooKeeper by themselves.

@@ -1,7 +1,6 @@
 package fxmodule
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -70,9 +69,9 @@ func DoubleBarrier(name, path string, parties int, opts ...barrier.Option) fx.Op
 	return named("DoubleBarrier", name, func(s *session.Session) (*barrier.Double, error) { return barrier.NewDouble(s, path, parties, opts...) })
 }
 
-// Coordinator provides a *twopc.Coordinator under a name. It is closed when the application stops.
-// That aborts transactions that are not decided by then. Outcomes that were not acknowledged are
-// kept: call twopc.Coordinator.Recover after the next start.
+// Coordinator provides a *twopc.Coordinator under a name. It is closed when the application stops:
+// transactions that are not decided by then are aborted. Outcomes that were not acknowledged are
+// kept; call twopc.Coordinator.Recover after the next start.
 func Coordinator(name, path string, opts ...twopc.Option) fx.Option {
 	return named("Coordinator", name, func(s *session.Session) (*twopc.Coordinator, error) { return twopc.NewCoordinator(s, path, opts...) })
 }
@@ -83,21 +82,21 @@ func Site(name, path string, opts ...twopc.Option) fx.Option {
 	return named("Site", name, func(s *session.Session) (*twopc.Site, error) { return twopc.NewSite(s, path, name, opts...) })
 }
 
-// Group provides a *group.Group under a name. It does not join by itself: see group.Group.Join.
-// When the application stops, it is closed, and its memberships are left.
-func Group(name, path string) fx.Option {
-	return named("Group", name, func(s *session.Session) (*group.Group, error) { return group.New(s, path) })
+// Group provides a *group.Group under a name. It does not join by itself: call group.Group.Join, or
+// use [Join]. When the application stops, it is closed, and its memberships are left.
+func Group(name, path string, opts ...group.Option) fx.Option {
+	return named("Group", name, func(s *session.Session) (*group.Group, error) { return group.New(s, path, opts...) })
 }
 
 // Cell provides a *config.Cell[T] under a name: a configuration value that follows its znode. Until
-// the first read, it is not present and stale: see config.New.
-func Cell[T any](name, path string, codec config.Codec[T]) fx.Option {
-	return named("Cell", name, func(s *session.Session) (*config.Cell[T], error) { return config.New(s, path, codec) })
+// the first read the value is stale and not present: see config.New.
+func Cell[T any](name, path string, codec config.Codec[T], opts ...config.Option) fx.Option {
+	return named("Cell", name, func(s *session.Session) (*config.Cell[T], error) { return config.New(s, path, codec, opts...) })
 }
 
-// Names provides a *naming.Names under a name.
-func Names(name, root string) fx.Option {
-	return named("Names", name, func(s *session.Session) (*naming.Names, error) { return naming.New(s, root) })
+// Names provides a *naming.Names under a name, for the names below root.
+func Names(name, root string, opts ...naming.Option) fx.Option {
+	return named("Names", name, func(s *session.Session) (*naming.Names, error) { return naming.New(s, root, opts...) })
 }
 
 // named provides an instance under a name. If it has a Close, the stop of the application calls it.
@@ -111,9 +110,7 @@ func named[T comparable](kind, name string, build func(*session.Session) (T, err
 		if err != nil {
 			return v, fmt.Errorf("%s: %w", title, err)
 		}
-		if c, ok := any(v).(interface {
-			Close(ctx context.Context) error
-		}); ok {
+		if c, ok := any(v).(session.Closer); ok {
 			b.closing(lc, s, title, v, c.Close) // Close of an election waits for the functions of its terms
 		}
 		return v, nil

@@ -46,7 +46,7 @@ func newBusy(t *testing.T) *busy {
 		fxmodule.Lock("printer", "/printer"), fxmodule.Election("e", "/e"), fxmodule.Queue("q", "/q"), fxmodule.Queue("p", "/p"), fxmodule.Group("g", "/g"),
 		fx.Invoke(fx.Annotate(func(l *lock.Lock) { printer = l }, fx.ParamTags(`name:"printer"`))),
 		fxmodule.RunLeader("e", func(ctx context.Context, _ *election.Term) error { <-ctx.Done(); return nil }),
-		fxmodule.Join("g", group.Member{ID: "me"}), fxmodule.Consume("q", 2, b.work), fxmodule.Consume("p", 1, b.work))
+		fxmodule.Join("g", group.Member{Name: "me"}), fxmodule.Consume("q", 2, b.work), fxmodule.Consume("p", 1, b.work))
 	must(printer.Lock(bubble.Minute(t)))
 	time.Sleep(time.Minute) // everything is in hand
 	return b

@@ -9,16 +9,16 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Session provides a further *session.Session, under a name, besides that of [Module], which it
-// needs: with the [Config] of that name, and with options, as [Options] gives them to the module's.
-// It is connected and closed like the module's, and its metrics have the attribute "session". [On]
-// puts instances on it.
+// NamedSession provides a further *session.Session, under a name. It needs [Module] and a [Config]
+// of that name in the graph; opts are what [Options] is for the module's session. The session is
+// connected and closed like the module's, and its metrics have the attribute "session". [On] makes
+// instances use it.
 //
 //	fx.Supply(fx.Annotate(europe, fx.ResultTags(`name:"eu"`))), // a Config
-//	fxmodule.Session("eu"),
+//	fxmodule.NamedSession("eu"),
 //	fxmodule.On("eu", fxmodule.Election("rates", "/rates"), fxmodule.RunLeader("rates", lead)),
-func Session(name string, opts ...session.Option) fx.Option {
-	title, err := titled("Session", name)
+func NamedSession(name string, opts ...session.Option) fx.Option {
+	title, err := titled("NamedSession", name)
 	if err = cmp.Or(err, noNil(title, opts)); err != nil {
 		return fx.Error(err)
 	}
@@ -26,9 +26,9 @@ func Session(name string, opts ...session.Option) fx.Option {
 		fx.Provide(fx.Annotated{Name: name, Target: func() *extraOptions { return &extraOptions{opts} }}))
 }
 
-// On has the instances and functions of this package among opts use the [Session] of that name. So
-// does everything else in opts that depends on a *session.Session. The names of instances are
-// unique in the application, over all sessions.
+// On makes the instances and functions of this package in opts use the [NamedSession] of that name,
+// and everything else in opts that depends on a *session.Session. The names of instances are unique
+// in the application, over all sessions.
 func On(name string, opts ...fx.Option) fx.Option {
 	title, err := titled("On", name)
 	if err = cmp.Or(err, noNil(title, opts)); err != nil {
@@ -36,7 +36,7 @@ func On(name string, opts ...fx.Option) fx.Option {
 	}
 	check := func(s *session.Session) error {
 		if s == nil {
-			return errors.New(title + ": the graph has no fxmodule.Session of that name, or it lacks its fxmodule.Config")
+			return errors.New(title + ": the graph has no fxmodule.NamedSession of that name, or it lacks its fxmodule.Config")
 		}
 		return nil
 	}

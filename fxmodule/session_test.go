@@ -17,7 +17,7 @@ import (
 
 	"github.com/troupe-go/troupe/fxmodule"
 	"github.com/troupe-go/troupe/fxmodule/fxtest"
-	"github.com/troupe-go/troupe/fxmodule/health"
+	"github.com/troupe-go/troupe/health"
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/recipes/election"
@@ -38,7 +38,7 @@ type both struct {
 // twice is an application's part with two sessions, and a Config under the second one's name.
 func twice(opts ...session.Option) fx.Option {
 	return fx.Options(fx.Supply(fxmodule.Default("us.example:2181"), fx.Annotate(fxmodule.Default("eu.example:2181"), fx.ResultTags(`name:"eu"`))),
-		fxmodule.Session("eu", opts...))
+		fxmodule.NamedSession("eu", opts...))
 }
 
 // The options in On use the session that it names, all others the module's. Faults of one leave the
@@ -79,9 +79,9 @@ func TestASecondSession(t *testing.T) {
 				}),
 				fxmodule.Coordinator("books", "/tx"), fxmodule.Site("books", "/tx"), fxmodule.RunSite("books", func(ctx context.Context, p *twopc.Proposal) error {
 					did <- string(p.Payload())
-					return p.Commit(ctx)
+					return p.VoteCommit(ctx)
 				}),
-				fxmodule.Group("workers", "/g"), fxmodule.Join("workers", group.Member{ID: "me"})))
+				fxmodule.Group("workers", "/g"), fxmodule.Join("workers", group.Member{Name: "me"})))
 		require.ElementsMatch(t, []*session.Session{s.Here, s.There}, []*session.Session{(<-leads).Session(), (<-leads).Session()})
 		require.Equal(t, 7*time.Second, s.There.Status().Timeout)
 		ctx := bubble.Minute(t)

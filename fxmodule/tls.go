@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// TLS configures the encryption of connections, if Enabled is set. The server's certificate is
-// verified against the name that is dialled, unless ServerName is set. The files are read again for
-// each connection: they may be renewed while the application runs. If a file can't be used, since
-// it is broken or written only in part, that is logged, and its former contents are used.
+// TLS configures the encryption of connections, if Enabled is set. The server's certificate has to
+// be for ServerName; default the name of the server in Servers. The files are read again for each
+// connection: they may be renewed while the application runs. If a file can't be used, since it is
+// broken or written only in part, that is logged, and its former contents are used.
 type TLS struct {
 	Enabled    bool   `env:"ENABLED"     json:"enabled,omitempty"    yaml:"enabled"`
 	CAFile     string `env:"CA_FILE"     json:"caFile,omitempty"     yaml:"caFile"`   // PEM; default the system's authorities
@@ -63,8 +63,8 @@ func (t TLS) pair() (*tls.Certificate, error) {
 	return &pair, err
 }
 
-// Client is the configuration of a client's connections. It reads the files, and reads them again
-// at each handshake. Its error names a file that can't be used; later errors are logged.
+// Client returns the configuration of a client's connections. It reads the files now, and again at
+// each handshake. An error names a file that can't be used now; later ones are logged.
 func (t TLS) Client(log *slog.Logger) (*tls.Config, error) {
 	authorities, wrong := latest(log, t.authorities)
 	pair, wrong2 := latest(log, t.pair)

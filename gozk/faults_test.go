@@ -143,7 +143,7 @@ func failAll(t *testing.T, seed uint64) {
 	if seed%2 == 0 {
 		conn.Close()
 	} else {
-		assert.NoError(t, sess.CloseWithin(time.Minute))
+		assert.NoError(t, session.CloseWithin(sess, time.Minute))
 	}
 	followers.Wait()
 }

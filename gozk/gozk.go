@@ -62,7 +62,7 @@ func On(sess *session.Session) (Conn, <-chan zk.Event) {
 	} else {
 		context.AfterFunc(v.life, client.Leave)
 	}
-	sess.Start()
+	seam.Start.(func(*session.Session))(sess)
 	return v, v.events.C()
 }
 
@@ -272,7 +272,7 @@ func (v *view) create(path string, data []byte, flags int32, fits bool, acl []zk
 		return "", fmt.Errorf("invalid flag value: [%v]: %w", flags, zk.ErrInvalidFlags)
 	}
 	_, err = v.do(path, func() (s session.Stat, err error) {
-		made, err = v.sess.Create(v.life, path, data, slices.Concat(modes[flags], more, []session.CreateOption{session.NodeACL(acl...)})...)
+		made, err = v.sess.Create(v.life, path, data, slices.Concat(modes[flags], more, []session.CreateOption{session.WithNodeACL(acl...)})...)
 		return s, err
 	})
 	return made, err
@@ -293,7 +293,7 @@ func (v *view) Multi(ops ...any) (responses []zk.MultiResponse, err error) {
 			if op.Flags < 0 || op.Flags >= zk.FlagContainer {
 				return nil, fmt.Errorf("invalid flag value: [%v]: %w", op.Flags, zk.ErrInvalidFlags)
 			}
-			all[i] = session.CreateOp(op.Path, op.Data, append(slices.Clone(modes[op.Flags]), session.NodeACL(op.Acl...))...)
+			all[i] = session.CreateOp(op.Path, op.Data, append(slices.Clone(modes[op.Flags]), session.WithNodeACL(op.Acl...))...)
 		case *zk.SetDataRequest:
 			all[i] = session.SetOp(op.Path, op.Data, op.Version)
 		case *zk.DeleteRequest:

@@ -186,7 +186,7 @@ func TestCloseEndsTheView(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, exists)
 
-		require.NoError(t, sess.CloseWithin(time.Minute))
+		require.NoError(t, session.CloseWithin(sess, time.Minute))
 		late, events := gozk.On(sess)
 		_, _, err = late.Get("/e")
 		same(t, zk.ErrConnectionClosed, err)
@@ -201,7 +201,7 @@ func TestTheEndOfTheSessionEndsTheView(t *testing.T) {
 	view(t, func(t *testing.T, _ *zktest.Server, sess *session.Session, conn gozk.Conn, events <-chan zk.Event) {
 		_, _, watch, err := conn.ChildrenW("/")
 		require.NoError(t, err)
-		require.NoError(t, sess.CloseWithin(time.Minute))
+		require.NoError(t, session.CloseWithin(sess, time.Minute))
 		require.Equal(t, zk.Event{Type: zk.EventNotWatching, State: zk.StateDisconnected, Path: "/", Err: zk.ErrClosing}, <-watch)
 		for range events { // until it closes
 		}

@@ -157,7 +157,7 @@ func ourLock(t *testing.T, wants side, kind newLock, address, path string, layou
 func ourCandidate(t *testing.T, layout election.Layout, address, path string, opts ...session.Option) *ours {
 	t.Helper()
 	o := newOurs(t, "candidate", alone, address, opts...)
-	e := must(election.New(o.session, path, election.WithID(o.label), election.WithLayout(layout)))
+	e := must(election.New(o.session, path, election.WithName(o.label), election.WithLayout(layout)))
 	o.election, o.call = e, func(ctx context.Context) (possession, func(ctx context.Context) error, error) {
 		term, err := e.Lead(ctx)
 		return term, term.Resign, err

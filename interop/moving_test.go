@@ -152,7 +152,7 @@ func (m moving) write(t *bubble.World, s *session.Session, path string) {
 func (m moving) arrived(t *bubble.World, s *session.Session, theirs, ours string) {
 	t.Helper()
 	q := must(queue.New(s, ours))
-	require.Equal(t, len(m.written), must(q.Len(bubble.Minute(t))))
+	require.Equal(t, len(m.written), must(q.Stats(bubble.Minute(t))).Items)
 	want := slices.Clone(m.written)
 	slices.SortStableFunc(want, func(a, b written) int { return cmp.Compare(a.priority, b.priority) })
 	for _, w := range want {

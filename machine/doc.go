@@ -1,5 +1,6 @@
 // Package machine has the events and effects of state machines that work on znodes. Recipes are
-// written as such machines.
+// written as such machines. The package is outside the promise of 1.0: a minor version may change
+// it.
 //
 // A machine is pure decision logic. It has no clock, no network, no goroutine and no lock: an event
 // goes in, the state changes, and the effects come out as data. A host (package recipe) runs it as

@@ -192,7 +192,7 @@ func (i *Claims[P]) Close(ctx context.Context) error {
 
 // tellWanted tells the machine of an intent that was entered.
 func (c *core) tellWanted(in *intent) {
-	c.cfg.Session.Start()
+	Start(c.cfg.Session)
 	c.host.ref.Tell(wanted{in.id})
 }
 

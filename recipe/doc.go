@@ -1,4 +1,5 @@
-// Package recipe runs a recipe's machine as a supervised actor on a session.
+// Package recipe runs a recipe's machine as a supervised actor on a session. It is outside the
+// promise of 1.0: a minor version may change it.
 //
 //	face ──record, then Tell──▶ actor ──event──▶ machine
 //	  ▲                          │  ▲               │

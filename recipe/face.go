@@ -46,18 +46,9 @@ func CheckPath(s *session.Session, argument, path string) error {
 	return nil
 }
 
-// Apply applies a constructor's options. The error is that of the first one that fails.
-func Apply[O any, F ~func(*O) error](o *O, opts []F) error {
-	for i, opt := range opts {
-		if opt == nil {
-			return fmt.Errorf("opts[%d]: nil", i)
-		}
-		if err := opt(o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// Apply applies the options of a constructor or a call. The error is that of the first one that
+// fails; of a nil one it names the index.
+func Apply[O any, F ~func(*O) error](o *O, opts []F) error { return seam.Apply(o, opts) }
 
 // SetACL implements the options WithACL: it checks the ACL and stores a copy.
 func SetACL(to *[]session.ACL, acl []session.ACL) error {
@@ -88,6 +79,7 @@ const (
 	Dashed    = znode.Dashed    // _c_<guid>-<name><number>: the default, also Curator's
 	Undashed  = znode.Undashed  // _c_<guid without dashes>-<name><number>: go-zookeeper
 	Bare      = znode.Bare      // <guid without dashes><name><number>: kazoo
+	Page      = znode.Page      // <guid>-<name><number>: ZooKeeper's recipe page
 	OfSession = znode.OfSession // <name><session id>-<number>: WriteLock of ZooKeeper's Java recipes
 	Plain     = znode.Plain     // <name><number>: LeaderElectionSupport of ZooKeeper's Java recipes
 	Alone     = znode.Alone     // the znode at the path itself: there is no queue
@@ -101,8 +93,19 @@ type client interface {
 	Hold(number uint64, path string, token int64, ended func(cause error)) (*session.Hold, error)
 }
 
-// AfterStart starts a session and calls f at once. With session.WithDeferredStart it does not start
-// the session: f is called when another call starts it, by that call, so f must not block. If the
+// Start begins to connect a session, if that has not begun, and does not wait. The first operation,
+// watch or intent does so too.
+func Start(s *session.Session) { seam.Start.(func(*session.Session))(s) }
+
+// WithDeferredStart is an option of a session, for programs that make everything first, and start
+// the session later or not at all, as package fxmodule does. With it, objects that only follow
+// ZooKeeper, config.Cell and twopc.Site, wait until the session is started: by [Start],
+// session.Session.Connect, or the first request. Without it, they start the session when they are
+// made.
+func WithDeferredStart() session.Option { return seam.DeferStart.(session.Option) }
+
+// AfterStart starts a session and calls f at once. With [WithDeferredStart] it does not start the
+// session: f is called when another call starts it, by that call, so f must not block. If the
 // session ends before that, f is called then, and finds it ended.
 func AfterStart(s *session.Session, f func()) {
 	seam.AfterStart.(func(*session.Session, func()))(s, f)
@@ -122,7 +125,7 @@ func Logger(s *session.Session) *slog.Logger {
 }
 
 // Identity is how contenders of a session identify themselves: see session.WithIdentity.
-func Identity(s *session.Session) session.Identity { return seam.Identity(s) }
+func Identity(s *session.Session) session.Identity { return session.Identity(seam.Identity(s)) }
 
 // Scope is the scope of a session in the tree of actors.
 func Scope(s *session.Session) actors.Scope {
@@ -135,11 +138,42 @@ func HoldOf(p session.Possession) *session.Hold {
 	return seam.HoldOf.(func(session.Possession) *session.Hold)(p)
 }
 
+// HoldsFrom are the holds that a context stands under: those whose Context it descends from, and
+// those that it was put under with [Within], innermost first. Ended ones are among them. A lock
+// refuses a wait that would wait for one of them.
+func HoldsFrom(ctx context.Context) []*session.Hold {
+	return seam.HoldsFrom.(func(context.Context) []*session.Hold)(ctx)
+}
+
+// Within puts a context under a possession. The context that it returns ends with the first of ctx
+// and the possession, with the cause of that one, and [HoldsFrom] finds its hold beside those that
+// ctx stood under. The function releases what this takes, and cancels the context. If p is no
+// possession, the context is cancelled already.
+func Within(ctx context.Context, p session.Possession) (context.Context, context.CancelFunc) {
+	return seam.Within.(func(context.Context, session.Possession) (context.Context, context.CancelFunc))(ctx, p)
+}
+
+// Under puts a transaction under a possession of the same session, by one of its operations: the
+// transaction is not sent once the possession is over, as if that operation had failed. A request
+// that is sent on the session after the end of the possession is carried out behind everything that
+// was sent under the possession.
+//
+// It goes with a check of the znode that stands for the possession, session.CheckOp of its
+// Hold.Path with -1, which keeps the transaction from being carried out when the possession was
+// lost. If that check fails, the possession is over with session.ErrDeleted. session.Hold.Commit
+// does all of that by itself.
+//
+// If the transaction fails for that, session.Session.Multi and Commit return session.ErrLost with
+// the cause; the answer to a recipe is session.ErrNoNode at this operation.
+func Under(op session.Op, p session.Possession) session.Op {
+	return seam.Under.(func(session.Op, session.Possession) session.Op)(op, p)
+}
+
 // JoinHolds makes one possession of several. It lasts while all its parts do, and ends with the
 // first part that ends, at the same instant and with the same Err; the other parts go on. Path,
 // Token and Session are those of the first part. Its Commit checks all parts in its transaction,
 // and fails with session.ErrUnsupported if they belong to several sessions. Under its Context,
-// session.HoldsFrom finds the parts.
+// [HoldsFrom] finds the parts.
 //
 // ended is called once, when the joined possession has ended, with its Err, from any goroutine,
 // with no locks held; it must not block. The returned function ends the joined possession, and

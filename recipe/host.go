@@ -22,7 +22,7 @@ type Config struct {
 	Path    string
 	ACL     []session.ACL // of the znodes that are made for it, parents included; nil: the session's
 
-	// UntilExpiry lets the holds outlive trust: see barrier.UntilExpiry.
+	// UntilExpiry lets the holds outlive trust: see barrier.WithUntilExpiry.
 	UntilExpiry bool
 
 	// Machine makes a fresh one for each incarnation of the actor.
@@ -83,9 +83,9 @@ func newHost(cfg Config) *Host {
 func (h *Host) start() error {
 	switch {
 	case h.cfg.Session == nil:
-		return errors.New("recipe: Session: nil")
+		return errors.New("recipe.New: Session: nil")
 	case h.cfg.Machine == nil:
-		return errors.New("recipe: Machine: nil")
+		return errors.New("recipe.New: Machine: nil")
 	}
 	h.mu.Lock() // the actor needs the client, and waits for the mutex first
 	defer h.mu.Unlock()
@@ -148,7 +148,7 @@ func (h *Host) now() view {
 // Tell tells the machine an intent, which the face has recorded before. The session begins to
 // connect, if it has not. False: the instance has ended.
 func (h *Host) Tell(ev machine.Event) bool {
-	h.cfg.Session.Start()
+	Start(h.cfg.Session)
 	return h.ref.Tell(intended{ev})
 }
 

@@ -172,7 +172,7 @@ func TestAMultiRead(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		_, err := g.sess.Create(g.ctx, "/dir", []byte("x"))
 		require.NoError(g, err)
-		_, err = g.sess.Create(g.ctx, "/dir/closed", nil, session.NodeACL(session.AnyoneACL(session.PermWrite)...))
+		_, err = g.sess.Create(g.ctx, "/dir/closed", nil, session.WithNodeACL(session.AnyoneACL(session.PermWrite)...))
 		require.NoError(g, err)
 		h, told := g.telling()
 		queries := []machine.Query{
@@ -357,7 +357,7 @@ func TestAHandleEndsByCloseOrWithItsSession(t *testing.T) {
 			require.NoError(w, err)
 			require.NoError(w, b.Raise(bubble.Minute(w)))
 			return calls{handle: b, wait: b.Wait, ask: b.Raise, watches: func(ctx context.Context) <-chan struct{} {
-				c := b.Observe(ctx)
+				c := b.ObserveStatus(ctx)
 				return drained(func() bool { _, open := <-c; return open })
 			}}
 		},
@@ -372,10 +372,10 @@ func TestAHandleEndsByCloseOrWithItsSession(t *testing.T) {
 		"group": func(w *bubble.World, s *session.Session) calls {
 			g, err := group.New(s, "/g")
 			require.NoError(w, err)
-			m, err := g.Join(group.Member{ID: "a"})
+			m, err := g.Join(group.Member{Name: "a"})
 			require.NoError(w, err)
 			return calls{handle: g, wait: func(context.Context) error { <-m.Done(); return m.Err() }, ask: func(context.Context) error {
-				_, err := g.Join(group.Member{ID: "b"})
+				_, err := g.Join(group.Member{Name: "b"})
 				return err
 			}, watches: func(ctx context.Context) <-chan struct{} {
 				c := g.Observe(ctx)

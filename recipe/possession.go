@@ -119,7 +119,7 @@ func (i *Claims[P]) HoldIn(ctx context.Context) *session.Hold {
 }
 
 func innermostHold(ctx context.Context, s *session.Session, path string) *session.Hold {
-	for h := range session.HoldsFrom(ctx) {
+	for _, h := range HoldsFrom(ctx) {
 		if h.Err() == nil && isOf(h, s.Path(path)) && seam.Reaches.(func(a, b *session.Session) bool)(h.Session(), s) {
 			return h
 		}

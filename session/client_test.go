@@ -73,7 +73,7 @@ func TestJoinListTakesOneTrip(t *testing.T) {
 func TestAJoinThatFailsLeavesNothingInTheRecord(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
-		w.create(s, "/queue", nil, session.NodeACL(session.AnyoneACL(session.PermRead|session.PermAdmin)...))
+		w.create(s, "/queue", nil, session.WithNodeACL(session.AnyoneACL(session.PermRead|session.PermAdmin)...))
 		var listed session.Listed
 		j := wait(w, func(done func(session.Joined)) {
 			t.JoinList(1, session.Join{Parent: "/queue", Name: "lock-"}, done, func(l session.Listed) { listed = l })
@@ -203,7 +203,7 @@ func readsSeveral(w *harness, s *session.Session, t *client, fate zktest.Verdict
 	for _, path := range []string{"/a", "/a/b"} {
 		w.create(s, path, []byte(path), session.Parents())
 	}
-	w.create(s, "/a/closed", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
+	w.create(s, "/a/closed", nil, session.WithNodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
 	if w.srv != nil {
 		w.cutOnce(fate, func(r *zktest.Request) bool { return r.Op == zktest.OpMultiRead })
 	}

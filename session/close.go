@@ -33,24 +33,25 @@ func (l *lifetime) closedErr() error {
 	return fmt.Errorf("the session is %w", ErrClosed)
 }
 
-// Close ends the session: what is asked from now on is answered with [ErrClosed], every hold ends
-// with it ([ErrLost] and [ErrClosed]), and so does everything that was made on the session. Then it
-// closes the ZooKeeper session, so that its ephemeral znodes go at once and others take over within
-// a round trip, and returns when the server has confirmed that and no goroutine is left. If the
-// connection is down it waits for the next one, but no longer than the ZooKeeper session lives
-// without: its timeout, counted from the loss of the connection, or a third of it if that is over.
-// If a server has said that the ZooKeeper session has expired, and no quorum has confirmed that
-// yet, Close waits for it likewise. After that time the ZooKeeper session is left to expire, its
-// znodes may stand until then, and Close returns the cause ([ErrSuspended]).
+// Close ends the session. From now on requests fail with [ErrClosed], every hold ends ([ErrLost]
+// and [ErrClosed]), and so does everything that was made on the session. Then Close closes the
+// ZooKeeper session, so that its ephemeral znodes are deleted at once and others take over within a
+// round trip, and returns when the server has confirmed that and no goroutine is left. If the
+// connection is down, Close waits for the next one, but no longer than the ZooKeeper session lives
+// without one: for its timeout, counted from the loss of the connection, or for a third of it if
+// that time is over. If a server has said that the ZooKeeper session has expired, and no quorum has
+// confirmed that yet, Close waits for the confirmation in the same way. After that time the
+// ZooKeeper session is left to expire, its znodes may exist until then, and Close returns the cause
+// ([ErrSuspended]).
 //
-// ctx bounds the wait, not what is done. If ctx ends first, or has ended, Close returns its cause,
-// and the rest goes on in the background, within the same time. A request over a connection that is
-// up has been sent by then, unless the network takes nothing for a tenth of a second: the process
+// ctx bounds the wait, not the work. If ctx ends first, or has ended, Close returns its cause, and
+// the rest goes on in the background, within the same time. A request over a connection that is up
+// has been sent by then, unless the network accepts nothing for a tenth of a second: the process
 // may end.
 //
-// Close is idempotent. Another call, also after one that returned early, waits for the end of the
-// first, and returns what that does; so does one of a session that failed, which closes itself. Of
-// a session that is over already there is nothing to report.
+// Close is idempotent. A further call, also after one that returned early, waits for the first one
+// to end, and returns its result; so does a call on a session that failed, which closes itself. On
+// a session that is over already, Close returns nil.
 func (s *Session) Close(ctx context.Context) error {
 	defer logs.Wait(s.log)
 	if s.lifetime.gone.Closed() {
@@ -74,13 +75,20 @@ func (s *Session) Close(ctx context.Context) error {
 	return s.space.failed("close", "", e.outage(err))
 }
 
-// CloseWithin is [Session.Close] with so much time to wait, for those who have no context any more:
+// Closer is a session, or a handle that was made on one: a lock, an election, a consumer.
+type Closer interface {
+	Close(ctx context.Context) error
+}
+
+// CloseWithin closes c, and waits for at most d, for callers whose context has ended by then:
 //
-//	defer sess.CloseWithin(5 * time.Second)
-func (s *Session) CloseWithin(d time.Duration) error {
+//	defer session.CloseWithin(sess, 5*time.Second)
+//
+// Errors are those of the Close of c; [context.DeadlineExceeded] if d has passed.
+func CloseWithin(c Closer, d time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), d, fmt.Errorf("not closed within %v: %w", d, context.DeadlineExceeded)) // nothing of the caller's bounds it
 	defer cancel()
-	return s.Close(ctx)
+	return c.Close(ctx)
 }
 
 // warnOfWait logs at once that the close of the ZooKeeper session has to wait for a connection, and

@@ -33,7 +33,7 @@ func TestB71_CloseLeavesNothing(t *testing.T) {
 		},
 		"handshakes are not answered": func(w *harness, s *session.Session) {
 			w.meets(zktest.DropRequest, func(r *zktest.Request) bool { return r.Op == zktest.OpConnect })
-			s.Start()
+			session.Start(s)
 			time.Sleep(time.Minute)
 		},
 	}, func(w *harness, during func(w *harness, s *session.Session)) {
@@ -89,7 +89,7 @@ func TestEveryoneWhoWaitsForTheEndHearsOfIt(t *testing.T) {
 		},
 		"its system is closed": func(w *harness, _ *session.Session, system *actors.System) { require.NoError(w, system.Close(w.ctx)) },
 	}, func(w *harness, end func(w *harness, s *session.Session, system *actors.System)) {
-		system := actors.New()
+		system, _ := actors.New()
 		s := w.open(session.WithSystem(system), session.WithTimeout(30*time.Second))
 		heal := w.srv.Partition(id(s))
 		end(w, s, system)
@@ -221,7 +221,7 @@ func TestCloseCountsFromTheLossOfTheLastConnection(t *testing.T) {
 		require.NoError(w, s.Sync(w.ctx, "/"))
 		heal := host.Partition()
 		time.AfterFunc(timeout/2, heal)
-		require.NoError(w, s.CloseWithin(time.Minute))
+		require.NoError(w, session.CloseWithin(s, time.Minute))
 		require.False(w, w.serverHas(path))
 		require.Empty(w, w.srv.Sessions())
 	})
@@ -319,10 +319,10 @@ func TestCloseGivesBackWhatIsHeld(t *testing.T) {
 func TestCloseWithin(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, slow := w.open(), w.open()
-		require.NoError(w, s.CloseWithin(time.Second))
+		require.NoError(w, session.CloseWithin(s, time.Second))
 		heal := w.srv.Slow(id(slow), 2*time.Second)
 		began := time.Now()
-		err := slow.CloseWithin(time.Second)
+		err := session.CloseWithin(slow, time.Second)
 		require.ErrorIs(w, err, context.DeadlineExceeded)
 		require.ErrorContains(w, err, "not closed within 1s")
 		require.Equal(w, time.Second, time.Since(began))

@@ -299,7 +299,7 @@ func TestACloseInAnOutageSaysWhatItWaitsFor(t *testing.T) {
 		w.srv.Kill(0)
 		time.Sleep(time.Second)
 		log.lines()
-		done := bubble.Begin(func() error { return s.CloseWithin(r.within) })
+		done := bubble.Begin(func() error { return session.CloseWithin(s, r.within) })
 		log.reads(w, `WARN msg="waiting for a connection, to close the ZooKeeper session" up_to=`+r.upTo+` cause="no connection to ZooKeeper for 1s: 192.0.2.1:2181: connection refused"`)
 		require.Regexp(w, "^"+r.err+"$", (<-done).Error())
 		time.Sleep(time.Minute)

@@ -10,19 +10,20 @@ import (
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// Create creates a znode and returns its path, which is not the one given if it is [Sequential] or
-// [Protected]. It is sent once: if the answer is lost, it returns [ErrUnknownOutcome], unless it is
-// [Protected] and can be looked for: until the session ends, where the application may list its
-// parent.
+// Create creates a znode and returns its path, which differs from the one given if it is
+// [Sequential] or [Protected]. It is sent once: if the answer is lost, Create returns
+// [ErrUnknownOutcome], except with [Protected], where it is looked for until the session ends, if
+// the ACL permits to list its parent.
 //
 // Errors are those of [Session.Set]; [ErrNodeExists]; [ErrNoNode] if its parent is missing, without
 // [Parents]; [ErrNoChildrenForEphemerals]; [ErrInvalidACL]; [ErrUnsupported] if the server lacks
 // the kind; [ErrHungUp] at a parent, or at the namespace's own znode, that has to be made for it;
-// options that do not go together.
+// options that can't be combined, or are not valid.
 func (s *Session) Create(ctx context.Context, path string, data []byte, opts ...CreateOption) (string, error) {
 	made, err := s.create(ctx, path, data, opts)
 	return made, s.space.failed("create", path, err)
@@ -52,83 +53,88 @@ func (s *Session) create(ctx context.Context, path string, data []byte, opts []C
 }
 
 // CreateOption says what kind of znode is created. Without any, it is a persistent one with the
-// session's ACL. [Container] does not go with [Ephemeral], [Sequential] or [TTL], nor TTL with
-// Ephemeral.
-type CreateOption func(*creation)
+// session's ACL. [Container] can't be combined with [Ephemeral], [Sequential] or [TTL], nor TTL
+// with Ephemeral.
+type CreateOption func(*creation) error
 
-// Ephemeral lets the znode end with the ZooKeeper session that creates it, that is at the latest
-// with the epoch.
-func Ephemeral() CreateOption { return func(c *creation) { c.ephemeral = true } }
+// Ephemeral creates a znode that ZooKeeper deletes when the ZooKeeper session that creates it ends,
+// which is at the latest when the epoch ends.
+func Ephemeral() CreateOption { return func(c *creation) error { c.ephemeral = true; return nil } }
 
 // Sequential has the server append a number of ten digits to the name, larger than that of any
 // sibling made before.
-func Sequential() CreateOption { return func(c *creation) { c.sequential = true } }
+func Sequential() CreateOption { return func(c *creation) error { c.sequential = true; return nil } }
 
 // Container has the server delete the znode some time after its last child is gone. Servers before
 // 3.5.3 lack it: [ErrUnsupported].
-func Container() CreateOption { return func(c *creation) { c.container = true } }
+func Container() CreateOption { return func(c *creation) error { c.container = true; return nil } }
 
 // TTL has the server delete the znode when it has been unchanged and childless for this long, in
 // whole milliseconds. Servers have to be configured for it (zookeeper.extendedTypesEnabled), or it
 // is [ErrUnsupported].
-func TTL(d time.Duration) CreateOption { return func(c *creation) { c.ttl, c.hasTTL = d, true } }
+func TTL(d time.Duration) CreateOption {
+	return func(c *creation) error {
+		if d < time.Millisecond || d.Milliseconds() >= 1<<40 {
+			return fmt.Errorf("TTL: %v is not between a millisecond and 2^40-1 of them", d)
+		}
+		c.ttl = d
+		return nil
+	}
+}
 
 // Parents creates the parents that are missing: container nodes where the server has them, else
 // persistent ones.
-func Parents() CreateOption { return func(c *creation) { c.parents = true } }
+func Parents() CreateOption { return func(c *creation) error { c.parents = true; return nil } }
 
-// Protected puts a random GUID in front of the name ("_c_<guid>-name", as Curator does), so that a
+// Protected puts a random GUID in front of the name ("_c_<guid>-name", as Curator does), by which a
 // create whose answer was lost is found again: its outcome is known, unless the session ends before
-// that, or the parent may not be listed. One that was given up leaves nothing behind while the
-// session can reach ZooKeeper. Not for a znode on the path of a recipe: a contender of the same
-// session may take it for a leftover, and delete it.
-func Protected() CreateOption { return func(c *creation) { c.protected = true } }
+// that, or the ACL of the parent forbids to list it. If the caller gives up, the znode is deleted,
+// as long as the session can reach ZooKeeper. Not for a znode on the path of a recipe: a contender
+// of the same session may take it for a leftover, and delete it.
+func Protected() CreateOption { return func(c *creation) error { c.protected = true; return nil } }
 
-// NodeACL replaces the session's ACL for this znode.
-func NodeACL(acl ...ACL) CreateOption { return func(c *creation) { c.acl = convert[jute.ACL](acl) } }
+// WithNodeACL replaces the session's ACL for this znode.
+func WithNodeACL(acl ...ACL) CreateOption {
+	return func(c *creation) error {
+		c.acl = convert[jute.ACL](acl)
+		if err := validateACL(c.acl); err != nil {
+			return fmt.Errorf("WithNodeACL: %w", err)
+		}
+		return nil
+	}
+}
 
-// creation is what the options of a create come to: see [CreateOption] for those that go together.
+// creation is the sum of the options of a create: see [CreateOption] for those that go together.
 type creation struct {
-	ephemeral, sequential, container, hasTTL bool
-	parents, protected                       bool
+	ephemeral, sequential, container bool
+	parents, protected               bool
 
-	ttl  time.Duration
-	acl  []jute.ACL // nil: none is given
-	mode int32      // the flags of the request: see kind
+	ttl  time.Duration // 0: none
+	acl  []jute.ACL    // nil: none is given
+	mode int32         // the flags of the request: see kind
 }
 
 func newCreation(opts []CreateOption) (creation, error) {
 	var c creation
-	for _, opt := range opts {
-		if opt == nil {
-			return c, errors.New("option: nil")
-		}
-		opt(&c)
-	}
+	err := seam.Apply(&c, opts)
 	switch {
-	case c.container && (c.ephemeral || c.sequential || c.hasTTL):
-		return c, errors.New("Container can't be combined with Ephemeral, Sequential or TTL")
-	case c.hasTTL && c.ephemeral:
-		return c, errors.New("TTL can't be combined with Ephemeral")
-	case c.hasTTL && (c.ttl < time.Millisecond || c.ttl.Milliseconds() >= 1<<40):
-		return c, fmt.Errorf("TTL: %v is not between a millisecond and 2^40-1 of them", c.ttl)
-	}
-	if c.acl != nil {
-		if err := validateACL(c.acl); err != nil {
-			return c, fmt.Errorf("NodeACL: %w", err)
-		}
+	case err != nil:
+	case c.container && (c.ephemeral || c.sequential || c.ttl != 0):
+		err = errors.New("Container can't be combined with Ephemeral, Sequential or TTL")
+	case c.ttl != 0 && c.ephemeral:
+		err = errors.New("TTL can't be combined with Ephemeral")
 	}
 	c.mode = c.kind()
-	return c, nil
+	return c, err
 }
 
 func (c *creation) kind() int32 {
 	switch {
 	case c.container:
 		return jute.FlagContainer
-	case c.hasTTL && c.sequential:
+	case c.ttl != 0 && c.sequential:
 		return jute.FlagPersistentSequentialTTL
-	case c.hasTTL:
+	case c.ttl != 0:
 		return jute.FlagPersistentTTL
 	case c.ephemeral && c.sequential:
 		return jute.FlagEphemeralSequential

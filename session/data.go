@@ -20,11 +20,11 @@ type read[T any] struct {
 }
 
 // Get reads a znode's data. Like all reads it is answered by the server that the session is
-// connected to, which may lag behind others, but never goes back behind what this epoch has seen:
-// see [Session.Sync]. Without a connection it waits for one. If the answer is lost, it is asked
-// again: see [WithRetry].
+// connected to. That server may lag behind others, but never behind what this epoch has seen: see
+// [Session.Sync]. Without a connection Get waits for one. If the answer is lost, it asks again: see
+// [WithRetry].
 //
-// Errors of all reads: [ErrNoNode], but of Exists; [ErrNoAuth]; [ErrInvalidPath]; [ErrTooLarge];
+// Errors of all reads: [ErrNoNode], except of Exists; [ErrNoAuth]; [ErrInvalidPath]; [ErrTooLarge];
 // [ErrSuspended] when the retries are used up; [ErrClosed], with the cause if the session has
 // failed; ctx's cause.
 func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
@@ -35,8 +35,8 @@ func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
 	return r.value, Stat(r.stat), s.space.failed("get", path, err)
 }
 
-// Exists tells whether a znode exists. That it does not is no error, and needs no permission. Other
-// errors are those of [Session.Get].
+// Exists reports whether a znode exists. It is no error if the znode does not exist, and no
+// permission is needed. Other errors are those of [Session.Get].
 func (s *Session) Exists(ctx context.Context, path string) (Stat, bool, error) {
 	r, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (r read[struct{}], err error) {
 		r.stat, r.exists, err = c.Exists(at, false)
@@ -48,7 +48,7 @@ func (s *Session) Exists(ctx context.Context, path string) (Stat, bool, error) {
 	return Stat(r.stat), r.exists, s.space.failed("exists", path, err)
 }
 
-// Children lists the names of a znode's children, in no order: names, not paths. Errors are those
+// Children lists the names of a znode's children: names, not paths, in no order. Errors are those
 // of [Session.Get].
 func (s *Session) Children(ctx context.Context, path string) ([]string, Stat, error) {
 	r, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (r read[[]string], err error) {
@@ -67,12 +67,12 @@ func (s *Session) ACL(ctx context.Context, path string) ([]ACL, Stat, error) {
 	return convert[ACL](r.value), Stat(r.stat), s.space.failed("acl", path, err)
 }
 
-// Sync waits until the server that the session is connected to has seen all that the leader had
-// when it was asked. At a follower, a read after it is at least as new as anything that any client
-// had been told before it. The leader answers by itself, from a tree that may be milliseconds
-// behind what its followers have answered: they are told to commit before it does so itself. See
-// [Session.SyncQuorum]. The path need not exist. Errors are those of [Session.Get], without
-// ErrNoNode and ErrNoAuth.
+// Sync waits until the server that the session is connected to has seen everything that the leader
+// had seen when the leader was asked. At a follower, a read after Sync is at least as new as
+// anything that any client had been told before. The leader answers on its own, from a tree that
+// may be milliseconds behind what its followers have answered, since they are told to commit before
+// it does so itself: see [Session.SyncQuorum]. The path need not exist. Errors are those of
+// [Session.Get], without ErrNoNode and ErrNoAuth.
 func (s *Session) Sync(ctx context.Context, path string) error {
 	_, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (read[struct{}], error) {
 		return read[struct{}]{}, c.Sync(at)
@@ -80,10 +80,10 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 	return s.space.failed("sync", path, err)
 }
 
-// SyncQuorum is a Sync without an exception: a read after it is at least as new as anything that
-// any client had been told before it, also at the leader, and at one that was deposed and does not
-// know it. It is a transaction that only checks the path, so it costs what a write costs. Errors
-// are those of [Session.Sync].
+// SyncQuorum is [Session.Sync] without that exception: a read after it is at least as new as
+// anything that any client had been told before, also at the leader, and at a former leader that
+// does not know that it was deposed. It is a transaction that only checks the path, and costs as
+// much as a write. Errors are those of [Session.Sync].
 func (s *Session) SyncQuorum(ctx context.Context, path string) error {
 	_, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (read[struct{}], error) {
 		return read[struct{}]{}, caughtUp(c, at)
@@ -154,8 +154,7 @@ func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version in
 // Multi carries out all operations, in order, or none of them: then the error is that of the one
 // that failed, and the results say which. There is one result for each operation; none if the
 // transaction was not sent or its answer was lost. It is sent once: if the answer is lost, it
-// returns [ErrUnknownOutcome]. Errors are those of [Session.Set], of the operations, and of
-// [Op.Under].
+// returns [ErrUnknownOutcome]. Errors are those of [Session.Set] and of the operations.
 func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 	t, err := s.transaction(s.space.making(ctx), ops)
 	if err == nil {
@@ -299,9 +298,9 @@ func (q *sender) deleteBatch(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// ACL is go-zookeeper's: one entry of a znode's ACL, which permits what Perms says, [PermRead] and
-// its like or-ed together, to those that ID stands for in the Scheme ("world", "auth", "digest",
-// "ip", "x509", …). zk.WorldACL and zk.DigestACL make some.
+// ACL is go-zookeeper's type: one entry of a znode's ACL. It permits Perms, [PermRead] and the like
+// or-ed together, to those that ID stands for in the Scheme ("world", "auth", "digest", "ip",
+// "x509", …). zk.WorldACL and zk.DigestACL make some.
 type ACL = zk.ACL
 
 // Stat is what ZooKeeper keeps about a znode beside its data: go-zookeeper's Stat, with times.
@@ -329,11 +328,11 @@ const (
 	PermAll    = zk.PermAll    // all of these
 )
 
-// AnyoneACL permits this to every client.
+// AnyoneACL permits perms to every client.
 func AnyoneACL(perms int32) []ACL { return zk.WorldACL(perms) }
 
-// AuthACL permits this to the users that the session has authenticated as by [WithAuth]; without
-// one, it is refused.
+// AuthACL permits perms to the users as whom the session is authenticated, as by [WithAuth].
+// Servers refuse it if there is none.
 func AuthACL(perms int32) []ACL { return zk.AuthACL(perms) }
 
 // convert makes an ACL of an application's that of a request, or back. It is not nil.

@@ -5,7 +5,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	defer s.CloseWithin(5 * time.Second) // ctx may have ended by then
+//	defer session.CloseWithin(s, 5*time.Second) // ctx may have ended by then
 //	data, stat, err := s.Get(ctx, "/rates")
 //	states := s.WatchData(ctx, "/rates") // the current state, then each newer one
 //

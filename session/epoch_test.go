@@ -75,7 +75,7 @@ func TestAnEpochBeginsWithAuthAndSync(t *testing.T) {
 		w.srv.Disconnect(id(s))
 		time.Sleep(time.Minute)
 		require.Equal(w, []string{"setAuth", "setAuth"}, w.requests()[:2])
-		w.create(s, "/mine", nil, session.NodeACL(session.AuthACL(session.PermAll)...))
+		w.create(s, "/mine", nil, session.WithNodeACL(session.AuthACL(session.PermAll)...))
 		require.ErrorIs(w, errOf(w.open().Get(w.ctx, "/mine")), session.ErrNoAuth)
 		require.NoError(w, s.Close(w.ctx))
 		require.Contains(w, log.String(), "a ZooKeeper session has begun")
@@ -207,7 +207,7 @@ func TestWhatComesOverAConnectionIsToldBehindIt(t *testing.T) {
 // here by the end of its hold.
 func TestAClientIsToldWhyTheSessionEnded(t *testing.T) {
 	inBubble(t, func(w *harness) {
-		system := actors.New()
+		system, _ := actors.New()
 		s, t := w.openClient(session.WithSystem(system))
 		j := t.inQueue(w)
 		_, err := t.Hold(1, j.Path, j.Stat.Czxid, func(error) {

@@ -12,9 +12,9 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// What ZooKeeper says against a request: nothing was done, unless it says otherwise here. They are
-// returned in an [OpError]: compare with errors.Is, which takes those with Also here, and
-// [ErrExpired], for go-zookeeper's too. It takes no other for one.
+// Refusals of a request. Nothing was done, unless the comment says otherwise. They are returned in
+// an [OpError]: compare with errors.Is, which takes those with Also below, and [ErrExpired], for
+// go-zookeeper's errors too. It takes no other for one.
 var (
 	ErrNoNode                  = zkconn.ErrNoNode.Also(zk.ErrNoNode)                                   // the znode does not exist, or the parent of one to be created
 	ErrNodeExists              = zkconn.ErrNodeExists.Also(zk.ErrNodeExists)                           // the znode to be created exists
@@ -30,27 +30,27 @@ var (
 	// ErrRolledBack is the Err of a [Result] behind the operation for which its transaction failed.
 	ErrRolledBack = zkconn.ErrRolledBack
 
-	// ErrTooLarge: the encoded request exceeds [WithMaxPacket]; found before it is sent, since a
-	// server just drops the connection. Or a server did that three times within ten minutes at
-	// writes that were no larger, and answered others: its jute.maxbuffer is smaller than the
-	// session was told. After a minute one is sent again. Or the answer to a read is larger than
-	// sixteen times WithMaxPacket.
+	// ErrTooLarge: the encoded request is larger than [WithMaxPacket], and was not sent, since a
+	// server only drops the connection. Or a server dropped the connection three times within ten
+	// minutes at writes that were no larger, and answered others: its jute.maxbuffer is smaller
+	// than the session was told; a minute later one is sent again. Or the answer to a read is
+	// larger than sixteen times WithMaxPacket.
 	ErrTooLarge = zkconn.ErrTooLarge
 
-	// ErrHungUp: eight times the connection went while the request was on it, the last time alone,
-	// and each time others were answered on it before: the server does not know it, or refuses it
-	// without a word, as one that is larger than its jute.maxbuffer. It was not carried out, as far
-	// as can be seen.
+	// ErrHungUp: the connection was lost eight times while the request was on it, the last time as
+	// the only one, and other requests were answered each time before: the server does not know the
+	// request, or refuses it without an answer, as one that is larger than its jute.maxbuffer. As
+	// far as can be seen, it was not carried out.
 	ErrHungUp = errors.New("the server closes the connection on this request")
 
 	// ErrLocalSession: the server gave a local session, which can have no ephemeral znodes, and
-	// does not upgrade it: a matter of the servers' configuration (localSessionsEnabled,
+	// does not upgrade it. This is a matter of the servers' configuration (localSessionsEnabled,
 	// localSessionsUpgradingEnabled).
 	ErrLocalSession = zkconn.ErrLocalSession
 
-	// ErrAuthRequired: the server does nothing without an authentication, and hangs up. The session
-	// goes on trying, with pauses that grow, since it may be another server's answer, or may
-	// change; the log warns of it, and it is in the error of [Session.Connect].
+	// ErrAuthRequired: the server requires an authentication, and hangs up. The session goes on
+	// trying, with pauses that grow, since another server may answer otherwise, and the
+	// configuration may change. The log warns of it, and the error of [Session.Connect] has it.
 	ErrAuthRequired = zkconn.ErrAuthRequired
 
 	// ErrAuthFailed: a server refused a credential of [WithAuth]. It ends the session for good.
@@ -59,10 +59,10 @@ var (
 
 // How a possession or a session ends.
 var (
-	// ErrClosed: the session was closed, or the object that was called.
+	// ErrClosed: the session was closed, or the object whose method was called.
 	ErrClosed = errors.New("closed")
 	// ErrExpired: the ZooKeeper session is over, and with it every ephemeral znode, or the server
-	// replaced it by another. A [Session] goes on with the next epoch.
+	// replaced it by another. The [Session] goes on with the next epoch.
 	ErrExpired = zkconn.ErrExpired.Also(zk.ErrSessionExpired)
 	// ErrDataLoss comes with ErrExpired: the servers were emptied, or have an older copy of their
 	// data. Versions and tokens may repeat. Not every loss is noticed: see docs/operations.md.
@@ -73,28 +73,25 @@ var (
 	// ErrUntrusted: nothing has been heard from ZooKeeper's leader for so long that the session may
 	// have ended there.
 	ErrUntrusted = errors.New("no proof from ZooKeeper in time that the session is alive")
-	// ErrDeleted: another client deleted the znode.
+	// ErrDeleted: another client deleted the znode, as one does that breaks a lock.
 	ErrDeleted = errors.New("the znode was deleted")
-	// ErrRevoked: it was taken away. None of Troupe's own recipes ends a possession so: one that is
-	// broken ends with [ErrDeleted].
-	ErrRevoked = errors.New("revoked")
-	// ErrRestarted: the part of this process that kept it failed and was restarted.
+	// ErrRestarted: a part of this process failed, such as the actor of the session or of the
+	// recipe, and was restarted.
 	ErrRestarted = errors.New("restarted after an internal failure")
-	// ErrReleased: it was given up by its holder.
+	// ErrReleased: the holder released the possession.
 	ErrReleased = errors.New("released")
 	// ErrLost: a possession ended otherwise than by its release. It always comes with the cause:
-	// errors.Is tells both.
+	// errors.Is finds both.
 	ErrLost = errors.New("lost")
 
-	// ErrUnknownOutcome: the request was sent and the connection was lost before the reply. It
-	// was carried out, or it was not, but it is not under way any more: a read tells. If it comes
-	// with another cause, of the caller's context or of the session's end, the wait ended before
-	// that was certain.
+	// ErrUnknownOutcome: the request was sent, and the connection was lost before the reply. It was
+	// carried out, or it was not, and never will be: a read tells. If it comes with another cause,
+	// that of the caller's context or of the session's end, the wait ended before that was certain.
 	ErrUnknownOutcome = errors.New("the outcome is unknown")
 )
 
-// OpError says which operation failed, and where. Errors of sessions and recipes come in one;
-// errors.Is and errors.As see through it.
+// OpError says which operation failed, and on which path. The errors of sessions and recipes are of
+// this type; errors.Is and errors.As see the cause.
 type OpError struct {
 	Op   string // in small letters: "create", "lock"
 	Path string // as given by the caller; "" if there is none

@@ -341,7 +341,7 @@ func TestTheNextEpochDoesNotWaitForeverForWhatMayNotBeRead(t *testing.T) {
 				t.told()
 				w.meets(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpConnect && r.SessionID == 0 })
 				w.srv.Expire(id(s))
-				w.create(other, j.Path, nil, session.Ephemeral(), session.NodeACL(session.AuthACL(session.PermAll)...))
+				w.create(other, j.Path, nil, session.Ephemeral(), session.WithNodeACL(session.AuthACL(session.PermAll)...))
 				time.Sleep(2 * timeout)
 				told := t.told()
 				if version == "3.8.0" {

@@ -8,6 +8,14 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
+// What recipes have of a session: package recipe describes them.
+var (
+	HoldsFrom = holdsFrom
+	Start     = (*Session).start
+	Under     = under
+	Within    = within
+)
+
 // do is a message that lets the session's own actor do something.
 type do func(a *sessionActor)
 

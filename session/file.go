@@ -18,21 +18,22 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// WithSessionFile keeps the ZooKeeper session in a file, so that a process that was killed and
-// started again ends the session of the one before at once, and others need not wait for its
-// timeout. That counts as a death: what it held is not released, so that a lock's delay applies.
+// WithSessionFile keeps the ZooKeeper session in a file. If the process is killed, the next one
+// that uses the file ends that ZooKeeper session at once, so that others need not wait for its
+// timeout. This counts as a death: possessions of the killed process are not released, so a lock's
+// delay applies.
 //
-// The file belongs to one process at a time, which has it locked (flock). It is made if it does not
-// exist. It has the session's id and password, so it must belong to this process's user or to root,
-// only its owner and its group may have access, and it must not be a symbolic link; otherwise New
-// fails, as it does where there is no flock ([ErrUnsupported]), and if another session of this
-// process has the file. Access of the group is logged. The session before is closed only if its
+// The file belongs to one process at a time, which locks it (flock). It is made if it does not
+// exist. It contains the session's id and password, so it must belong to this process's user or to
+// root, only its owner and its group may have access, and it must not be a symbolic link; otherwise
+// New fails, as it does where there is no flock ([ErrUnsupported]), and if another session of this
+// process has the file. Access of the group is logged. The former session is closed only if its
 // process is gone, and was on this host. Otherwise that is logged, the file stays as it is, and the
 // session goes on without it. A damaged file is copied to one with ".damaged" at the end of its
 // name, which replaces an earlier copy, and is then used.
 //
-// It is not for a volume that several hosts share, nor for a process whose children go on working
-// in its name when it is gone.
+// The file is not for a volume that several hosts share, nor for a process whose children go on
+// working in its name when it is gone.
 func WithSessionFile(file string) Option {
 	return func(c *config) error {
 		if file == "" {

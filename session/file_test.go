@@ -169,7 +169,7 @@ func TestASessionFileForgetsNobodyWhoMayStand(t *testing.T) {
 	require.Greater(t, len(longer), len(text))
 	torn := append(bytes.Clone(text), longer[len(text):]...)
 	for name, start := range map[string]func(s *session.Session){
-		"it never started": func(*session.Session) {}, "there was no connection": func(s *session.Session) { s.Start() },
+		"it never started": func(*session.Session) {}, "there was no connection": session.Start,
 	} {
 		for _, before := range [][]byte{text, torn} {
 			require.NoError(t, os.WriteFile(file, before, 0o600))

@@ -9,17 +9,17 @@ import (
 	"sync/atomic"
 )
 
-// Hold is a possession: what this process has for as long as its session can vouch for it. It
-// belongs to one epoch, and once it is over it is over for ever. It ends, with [Hold.Err] telling
-// how, by its release ([ErrReleased]), or it is lost ([ErrLost]) when
+// Hold is a possession: a lock, say, that this process has until Done closes. It belongs to one
+// epoch, and does not come back once it has ended. [Hold.Err] says how it has ended: it was
+// released ([ErrReleased]), or lost ([ErrLost]) because
 //
-//   - trust runs out ([ErrUntrusted]): at that instant, by this process's own clocks, with or
-//     without a network;
-//   - the connection is lost, under [WithStrict] ([ErrSuspended]);
-//   - ZooKeeper says that its session is over ([ErrExpired]);
-//   - its znode is deleted by another client ([ErrDeleted]), within a few milliseconds and a round
-//     trip, or this session may not read it ([ErrNoAuth]);
-//   - the part of this process that keeps it fails ([ErrRestarted]), or the session is closed
+//   - trust ended ([ErrUntrusted]): at that instant, by this process's own clocks, with or without
+//     a network;
+//   - the connection was lost, under [WithStrict] ([ErrSuspended]);
+//   - ZooKeeper said that the ZooKeeper session is over ([ErrExpired]);
+//   - another client deleted its znode ([ErrDeleted]), which is known within a few milliseconds and
+//     a round trip, or the ACL forbids this session to read it ([ErrNoAuth]);
+//   - the part of this process that keeps it failed ([ErrRestarted]), or the session was closed
 //     ([ErrClosed]).
 type Hold struct {
 	// Constant. A whole, made by [joinHolds], has parts; the rest it has from the first of them.
@@ -41,19 +41,20 @@ type Hold struct {
 	wholes []*Hold // end with this one; guarded by the session's mutex, and constant once ended
 }
 
-// Path is that of the znode that stands for the possession, below the namespace of the session.
+// Path returns the path of the possession's znode, below the namespace of the session.
 func (h *Hold) Path() string { return h.path }
 
-// Token is the fencing token, a Czxid: it grows with each exclusive holder of the same thing.
+// Token returns the fencing token, a Czxid: it grows with each exclusive holder of the same lock or
+// leadership.
 func (h *Hold) Token() int64 { return h.token }
 
-// Session is the one that vouches for the possession.
+// Session returns the session that the possession belongs to.
 func (h *Hold) Session() *Session { return h.session }
 
-// Valid tells whether the possession stands at this instant, by both clocks. It is false from Done
-// on, may be so a moment before, and never becomes true again, except with trust if the possession
-// outlives that (barrier.UntilExpiry). It sends no request; a process that may be paused between
-// the question and the deed needs the token, or [Hold.Commit].
+// Valid reports whether the possession is valid at this instant, by both clocks. It is false from
+// Done on, possibly a moment earlier, and never becomes true again, except with trust if the
+// possession outlives trust (barrier.WithUntilExpiry). It sends no request. A process that may be
+// paused between Valid and what follows needs the token, or [Hold.Commit].
 func (h *Hold) Valid() bool {
 	if h.ended.Load() {
 		return false
@@ -80,14 +81,14 @@ func (h *Hold) Valid() bool {
 	return !h.ended.Load() // trust that was regained does not bring back what had ended with it
 }
 
-// Done closes when the possession is over. Err is set by then.
+// Done closes when the possession has ended. Err is set by then.
 func (h *Hold) Done() <-chan struct{} { return h.ctx.Done() }
 
-// Err is nil exactly while Done is open, and then says how the possession ended: see [Hold].
+// Err is nil exactly while Done is open. Then it says how the possession ended: see [Hold].
 func (h *Hold) Err() error { return context.Cause(h.ctx) }
 
-// Context ends with the possession; its cause is Err. A lock recognises it, and contexts that
-// descend from it: see [HoldsFrom].
+// Context is cancelled when the possession ends; its cause is Err. A lock recognises contexts that
+// descend from it.
 func (h *Hold) Context() context.Context { return h.ctx }
 
 // Hold makes a possession of what the client has won. token is the Czxid of the client's znode.
@@ -166,7 +167,7 @@ func (t *client) StandBy(number uint64, on bool) {
 // End ends a hold of the client with a cause: [ErrReleased], or what it was lost by. False: it was
 // over already, or had outlived the session's trust, so that it was lost before it was released. In
 // either case it is done, and has its Err. Nothing under the hold, as by [Hold.Commit] or
-// [Op.Under], is sent behind what is sent after End has returned. End does not wait for the
+// recipe.Under, is sent behind what is sent after End has returned. End does not wait for the
 // network.
 func (t *client) End(h *Hold, cause error) bool {
 	stood := h.end(cause)
@@ -211,7 +212,7 @@ func finish(ended []*Hold) {
 	}
 }
 
-// Possession is anything with a [Hold] in it: a grant, a term, an item, or the hold itself. A type
+// Possession is anything that has a [Hold]: a grant, a term, an item, or the hold itself. A type
 // becomes one by embedding *Hold.
 type Possession interface{ possession() *Hold }
 
@@ -232,10 +233,8 @@ type held struct {
 	outer *held
 }
 
-// HoldsFrom are the holds that a context stands under: those whose Context it descends from, and
-// those that it was put under with [Within], innermost first. Ended ones are among them. A lock
-// refuses a wait that would wait for one of them.
-func HoldsFrom(ctx context.Context) iter.Seq[*Hold] {
+// holdsFrom is recipe.HoldsFrom, without the slice.
+func holdsFrom(ctx context.Context) iter.Seq[*Hold] {
 	return func(yield func(*Hold) bool) {
 		at, _ := ctx.Value(holdsKey{}).(*held)
 		for ; at != nil; at = at.outer {
@@ -257,15 +256,12 @@ func (h *Hold) under(outer *held) *held {
 	return outer
 }
 
-// Within puts a context under a possession. The context that it returns ends with the first of ctx
-// and the possession, with the cause of that one, and [HoldsFrom] finds its hold beside those that
-// ctx stood under. The function releases what this takes; the context is cancelled by it. For want
-// of a possession it is cancelled already.
-func Within(ctx context.Context, p Possession) (context.Context, context.CancelFunc) {
+// within is recipe.Within.
+func within(ctx context.Context, p Possession) (context.Context, context.CancelFunc) {
 	h := holdOf(p)
 	if h == nil {
 		inner, cancel := context.WithCancelCause(ctx)
-		cancel(errors.New("session.Within: p: no possession"))
+		cancel(errors.New("recipe.Within: p: no possession"))
 		return inner, func() { cancel(nil) }
 	}
 	outer, _ := ctx.Value(holdsKey{}).(*held)

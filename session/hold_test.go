@@ -44,8 +44,8 @@ func TestAHoldEndsOnceWithItsCause(t *testing.T) {
 
 		h, err = t.Hold(1, j.Path, 42, func(error) {})
 		require.NoError(w, err)
-		require.True(w, t.End(h, session.ErrRevoked))
-		isAll(w, h.Err(), session.ErrLost, session.ErrRevoked)
+		require.True(w, t.End(h, session.ErrRestarted))
+		isAll(w, h.Err(), session.ErrLost, session.ErrRestarted)
 	})
 }
 
@@ -100,9 +100,9 @@ func TestContextsKnowTheirHolds(t *testing.T) {
 		within, cancel := session.Within(d.Context(), all)
 		defer cancel()
 		require.Equal(w, []*session.Hold{b, c, d}, slices.Collect(session.HoldsFrom(within)))
-		end(session.ErrRevoked)
+		end(session.ErrRestarted)
 		<-within.Done()
-		require.ErrorIs(w, context.Cause(within), session.ErrRevoked)
+		require.ErrorIs(w, context.Cause(within), session.ErrRestarted)
 	})
 }
 
@@ -117,15 +117,15 @@ func TestAWholeEndsWithItsFirstPart(t *testing.T) {
 		require.Equal(w, a.Token(), h.Token())
 		require.Same(w, a.Session(), h.Session())
 		seen := bubble.Begin(func() error { <-h.Done(); return h.Err() })
-		require.True(w, t.End(b, session.ErrRevoked))
+		require.True(w, t.End(b, session.ErrRestarted))
 		require.False(w, h.Valid())
-		require.ErrorIs(w, <-seen, session.ErrRevoked)
+		require.ErrorIs(w, <-seen, session.ErrRestarted)
 		require.Equal(w, b.Err(), h.Err())
 		require.Equal(w, []error{h.Err()}, *causes)
 		require.True(w, a.Valid(), "the other part goes on")
 		require.True(w, t.End(a, session.ErrReleased))
 		require.False(w, end(session.ErrReleased), "once")
-		require.ErrorIs(w, h.Err(), session.ErrRevoked)
+		require.ErrorIs(w, h.Err(), session.ErrRestarted)
 		require.Len(w, *causes, 1)
 	})
 }
@@ -178,13 +178,13 @@ var guardedWrites = map[string]guardedWrite{
 		return errOf(h.Commit(w.ctx, session.CreateOp(path, nil)))
 	},
 	"multi": func(w *harness, _ *client, h *session.Hold, path string) error {
-		return errOf(h.Session().Multi(w.ctx, session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h)))
+		return errOf(h.Session().Multi(w.ctx, session.CreateOp(path, nil), session.Under(session.CheckOp(h.Path(), -1), h)))
 	},
 	"commit of another hold": func(w *harness, t *client, h *session.Hold, path string) error {
-		return errOf(t.hold(w, 1, "/other").Commit(w.ctx, session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h)))
+		return errOf(t.hold(w, 1, "/other").Commit(w.ctx, session.CreateOp(path, nil), session.Under(session.CheckOp(h.Path(), -1), h)))
 	},
 	"transaction of a client": func(w *harness, t *client, h *session.Hold, path string) error {
-		ops := []session.Op{session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h), session.CreateOp("/z", nil, session.Sequential())}
+		ops := []session.Op{session.CreateOp(path, nil), session.Under(session.CheckOp(h.Path(), -1), h), session.CreateOp("/z", nil, session.Sequential())}
 		return wait(w, func(done func(error)) {
 			t.Commit(1, ops, func(results []session.Result, err error) {
 				if errors.Is(err, session.ErrNoNode) { // the check has failed, or would have
@@ -297,11 +297,11 @@ func TestWhatIsUnderAHoldIsLostWithItsZnode(t *testing.T) {
 func TestAnOperationUnderAHoldMayFailWithoutItsLoss(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, _, h := w.holding()
-		results, err := s.Multi(w.ctx, session.CheckOp(h.Path(), -1).Under(h), session.DeleteOp("/nothing", -1).Under(h))
+		results, err := s.Multi(w.ctx, session.Under(session.CheckOp(h.Path(), -1), h), session.Under(session.DeleteOp("/nothing", -1), h))
 		require.ErrorIs(w, err, session.ErrNoNode)
 		require.NotErrorIs(w, err, session.ErrLost)
 		require.ErrorIs(w, results[1].Err, session.ErrNoNode)
-		require.ErrorIs(w, errOf(s.Multi(w.ctx, session.CheckOp(h.Path(), 7).Under(h))), session.ErrBadVersion)
+		require.ErrorIs(w, errOf(s.Multi(w.ctx, session.Under(session.CheckOp(h.Path(), 7), h))), session.ErrBadVersion)
 		require.True(w, h.Valid())
 	})
 }
@@ -315,7 +315,7 @@ func TestATransactionUnderAHoldOfAnotherSessionIsRefused(t *testing.T) {
 		theirs := w.client(two).hold(w, 1, "/queue")
 		joint, _ := session.JoinHolds([]*session.Hold{theirs, h}, func(error) {})
 		for _, other := range []*session.Hold{h, joint} {
-			check := session.CheckOp(other.Path(), -1).Under(other)
+			check := session.Under(session.CheckOp(other.Path(), -1), other)
 			require.ErrorIs(w, errOf(two.Multi(w.ctx, check)), session.ErrUnsupported)
 			require.ErrorIs(w, errOf(theirs.Commit(w.ctx, check)), session.ErrUnsupported)
 			require.ErrorIs(w, w.client(two).commit(w, 1, check), session.ErrUnsupported)
@@ -385,7 +385,7 @@ func TestWhatHasAHoldInItIsAPossession(t *testing.T) {
 		s, _, h := w.holding()
 		for name, p := range map[string]session.Possession{"a hold": h, "a grant": &grant{h}, "a grant by value": grant{h}, "a type of one's own": &own{&grant{h}}, "a fake": fake{h}} {
 			require.Same(w, h, session.HoldOf(p), name)
-			require.NoError(w, errOf(s.Multi(w.ctx, session.CheckOp(h.Path(), -1).Under(p))), name)
+			require.NoError(w, errOf(s.Multi(w.ctx, session.Under(session.CheckOp(h.Path(), -1), p))), name)
 			ctx, cancel := session.Within(w.ctx, p)
 			require.NoError(w, ctx.Err(), name)
 			cancel()

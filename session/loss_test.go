@@ -62,7 +62,7 @@ func (w *harness) onRoads(n int, opts ...session.Option) (*session.Session, *roa
 	r.lead(w.ofThree()...)
 	s, err := session.New([]string{"zk0", "zk1", "zk2"}[:n], append([]session.Option{session.WithTimeout(timeout), session.WithDialer(r.dial)}, opts...)...)
 	require.NoError(w, err)
-	w.Cleanup(func() { _ = s.CloseWithin(time.Minute) })
+	w.Cleanup(func() { _ = session.CloseWithin(s, time.Minute) })
 	require.NoError(w, s.Connect(w.ctx))
 	return s, r
 }
@@ -277,7 +277,7 @@ func TestTheNextEpochStandsByWhatWasSeen(t *testing.T) {
 func TestAHerdWhoseQuorumIsAwayLosesNothing(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		const herd, timeouts = 100, 10
-		system := actors.New()
+		system, _ := actors.New()
 		w.Cleanup(func() { require.NoError(w, system.Close(context.Background())) })
 		sessions := make([]*session.Session, herd)
 		for i := range sessions {

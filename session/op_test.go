@@ -106,7 +106,7 @@ func TestEachKindOfZnodeIsWhatItSays(t *testing.T) {
 		if w.srv != nil {
 			require.Contains(w, w.requests(), "createContainer "+s.Path("/deep/down"))
 		}
-		locked := w.create(s, "/read", nil, session.NodeACL(session.AnyoneACL(session.PermRead)...))
+		locked := w.create(s, "/read", nil, session.WithNodeACL(session.AnyoneACL(session.PermRead)...))
 		require.ErrorIs(w, errOf(s.Set(w.ctx, locked, nil, -1)), session.ErrNoAuth)
 		acl, _, err := s.ACL(w.ctx, locked)
 		require.NoError(w, err)
@@ -237,8 +237,8 @@ func TestTooLargeIsFoundBeforeItIsSent(t *testing.T) {
 func TestARefusalNamesTheRightThatIsMissing(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		owner := w.open(session.WithAuth("digest", []byte("owner:hush")))
-		w.create(owner, "/printer", nil, session.NodeACL(session.AuthACL(session.PermAll)...))
-		w.create(owner, "/printer/a", nil, session.NodeACL(session.AuthACL(session.PermAll)...))
+		w.create(owner, "/printer", nil, session.WithNodeACL(session.AuthACL(session.PermAll)...))
+		w.create(owner, "/printer/a", nil, session.WithNodeACL(session.AuthACL(session.PermAll)...))
 		s := w.open(session.WithNamespace("/printer"), session.WithAuth("digest", []byte("alice:hunter2")), session.WithAuth("ip", []byte("secret")))
 		for name, want := range map[string]string{
 			"create": "create below /printer needs CREATE", "protected": "create below /printer needs CREATE",

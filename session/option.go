@@ -27,7 +27,7 @@ const (
 	defaultMaxPacket = 1_048_575 // jute.maxbuffer of servers that are not told otherwise
 )
 
-// Option changes how a [Session] is made. [New] reports what is wrong with one.
+// Option configures a new [Session]. [New] fails if an option is not valid, and the error names it.
 type Option func(*config) error
 
 // config is what a session is told once and for all.
@@ -50,16 +50,17 @@ type config struct {
 	retry     RetryPolicy
 	maxPacket int
 	// How it appears to others: one of identity.Name and anonymous at most.
-	identity  Identity
+	identity  znode.Identity
 	anonymous bool
 	log       *slog.Logger
 	system    *actors.System // nil: one of its own
 	file      string         // of WithSessionFile; "": none
 }
 
-// WithTimeout asks for a session timeout; 10 seconds by default. Servers bound it by their ticks:
-// [Status] tells what was negotiated, and the log warns if it is another. A shorter one lets others
-// take over sooner after a crash, and a pause cost possessions sooner: see docs/sessions.md.
+// WithTimeout asks for a session timeout; 10 seconds by default. The servers limit it by their
+// ticks: [Status] has the negotiated one, and the log warns if it differs. With a shorter timeout,
+// others take over sooner after a crash, and shorter pauses of this process cost its possessions:
+// see docs/sessions.md.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if ms := d.Milliseconds(); ms < 1 || ms > math.MaxInt32 {
@@ -73,8 +74,8 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// WithNamespace puts every path of this session below one. The znode is created when it is first
-// needed, which the log tells with a warning: the name may be mistyped.
+// WithNamespace puts every path of this session below a znode. The znode is created when it is
+// first needed, and the log warns of that, since the name may be mistyped.
 func WithNamespace(path string) Option {
 	return func(c *config) error {
 		if err := znode.Validate(path); err != nil {
@@ -85,8 +86,8 @@ func WithNamespace(path string) Option {
 	}
 }
 
-// WithAuth presents a credential on every connection, before anything else; more than one may be
-// given. It is never written to a log or an error.
+// WithAuth presents a credential on every connection, before any request. It may be given more than
+// once. Credentials are never written to a log or an error.
 func WithAuth(scheme string, credentials []byte) Option {
 	return func(c *config) error {
 		if scheme == "" {
@@ -97,7 +98,7 @@ func WithAuth(scheme string, credentials []byte) Option {
 	}
 }
 
-// WithACL is the ACL of the znodes that the session creates; by default every client may do
+// WithACL sets the ACL of the znodes that the session creates. By default every client may do
 // everything.
 func WithACL(acl ...ACL) Option {
 	return func(c *config) error {
@@ -121,8 +122,8 @@ func WithTLS(cfg *tls.Config) Option {
 	}
 }
 
-// WithDialer makes the connections. It must return soon after ctx has ended; addr is host:port as
-// given to [New]. With [WithTLS], TLS comes on top.
+// WithDialer sets the function that makes the connections. It must return soon after ctx has ended;
+// addr is host:port as given to [New]. With [WithTLS], the session adds TLS.
 func WithDialer(dial func(ctx context.Context, network, addr string) (net.Conn, error)) Option {
 	return func(c *config) error {
 		if dial == nil {
@@ -133,15 +134,16 @@ func WithDialer(dial func(ctx context.Context, network, addr string) (net.Conn, 
 	}
 }
 
-// WithLogger sets where the session and its recipes log: losses and what is in their way at Warn,
-// the ends of both at Info, as connections, sessions and leaderships, other grants at Debug. Of the
-// same warning at most one a second is logged, the last one with their number ("repeated"). The
-// default is [slog.Default], as it is when something is logged, for warnings and their ends; a
-// logger with slog.DiscardHandler keeps it silent. docs/operations.md lists the messages.
+// WithLogger sets the logger of the session and of its recipes. They log losses and obstacles at
+// Warn; the ends of both, connections, sessions and leaderships at Info; other grants at Debug. The
+// same warning is logged at most once a second, the last one with their number ("repeated"). By
+// default, warnings and their ends are logged to [slog.Default], as it is at that time; a logger
+// with slog.DiscardHandler logs nothing. docs/operations.md lists the messages.
 //
-// The handler is called by a goroutine that exists only while lines wait, with the times of their
-// logging. It may be slow, block or panic: only Close waits for it, for a tenth of a second. 1,000
-// lines wait; a line says how many more were dropped. That a level is off counts for a second.
+// The handler is called by a goroutine that exists only while lines wait, with the times at which
+// they were logged. It may be slow, block or panic: only Close waits for it, for a tenth of a
+// second. At most 1,000 lines wait; a line says how many more were dropped. The answer of Enabled
+// counts for a second.
 func WithLogger(log *slog.Logger) Option {
 	return func(c *config) error {
 		if log == nil {
@@ -152,9 +154,10 @@ func WithLogger(log *slog.Logger) Option {
 	}
 }
 
-// WithSystem lets the session's actors live in a system of the application's, whose tree shows them
-// all; else the session has one of its own, which costs little, since all systems of a process run
-// on one of the actor library. The session does not close it; if it is closed, the session ends.
+// WithSystem is rarely needed. It has the session's actors run in a system of the application's,
+// whose tree shows them all. Without it the session has a system of its own, which costs little,
+// since all systems of a process share one of the actor library. The session does not close the
+// system; if the system is closed, the session ends.
 func WithSystem(system *actors.System) Option {
 	return func(c *config) error {
 		if system == nil {
@@ -165,8 +168,8 @@ func WithSystem(system *actors.System) Option {
 	}
 }
 
-// WithStrict ends possessions with [ErrSuspended] when the connection is lost, if that is sooner
-// than the end of trust. Every restart of a server then costs what is held.
+// WithStrict ends possessions with [ErrSuspended] when the connection is lost, if trust has not
+// ended before. Then every restart of a server costs what is held.
 func WithStrict() Option {
 	return func(c *config) error {
 		c.strict = true
@@ -174,7 +177,7 @@ func WithStrict() Option {
 	}
 }
 
-// WithRetry sets how often reads are repeated: see [RetryPolicy]. By default it is RetryTimes(12),
+// WithRetry sets how often reads are repeated: see [RetryPolicy]. The default is RetryTimes(12),
 // which gives up after ten to twenty seconds of pauses.
 func WithRetry(p RetryPolicy) Option {
 	return func(c *config) error {
@@ -183,8 +186,8 @@ func WithRetry(p RetryPolicy) Option {
 	}
 }
 
-// WithMaxPacket is the servers' jute.maxbuffer in bytes, 1,048,575 by default and 1,024 at least:
-// what is larger is refused with [ErrTooLarge] before it is sent.
+// WithMaxPacket states the servers' jute.maxbuffer in bytes, 1,048,575 by default and 1,024 at
+// least. A larger request is refused with [ErrTooLarge] before it is sent.
 func WithMaxPacket(bytes int) Option {
 	return func(c *config) error {
 		const least = 1 << 10                       // below that not even the paths of recipes fit
@@ -196,24 +199,13 @@ func WithMaxPacket(bytes int) Option {
 	}
 }
 
-// WithDeferredStart has objects that merely follow ZooKeeper, config.Cell and twopc.Site, wait
-// until the session is started: by [Session.Start], [Session.Connect], or the first request that
-// goes through it. Without it, these start the session when they are made. It is for programs that
-// make everything first, and start it later or not at all, as package fxmodule does.
-func WithDeferredStart() Option {
-	return func(c *config) error {
-		c.deferred = true
-		return nil
-	}
-}
-
 // WithIdentity adds a name to what locks, elections and queues write into the znodes of this
-// session's contenders, so that others can tell whose they are: host, process ID and program, in
-// 256 bytes at most, for which a long host or program is cut. Nothing of the environment is among
-// them. The name is printable text. It need not be unique: nothing is decided by it.
+// session's contenders, so that others can tell whose they are: host, process ID and program, in at
+// most 256 bytes, to which a long host or program is cut. They contain nothing of the environment.
+// The name is printable text. It need not be unique: nothing is decided by it.
 func WithIdentity(name string) Option {
 	return func(c *config) error {
-		c.identity = Identity{PID: math.MaxInt32, Name: name}
+		c.identity = znode.Identity{PID: math.MaxInt32, Name: name}
 		if name == "" || znode.ParseIdentity(c.identity.JSON()) != c.identity {
 			return fmt.Errorf("WithIdentity: name: %.80q is empty, too long or not printable", name)
 		}
@@ -221,8 +213,8 @@ func WithIdentity(name string) Option {
 	}
 }
 
-// WithoutIdentity leaves all of it out: see [WithIdentity], with which it can't be combined. Others
-// then know a contender by its ZooKeeper session alone.
+// WithoutIdentity leaves out the host, the process ID and the program: see [WithIdentity], with
+// which it can't be combined. Others then know a contender only by its ZooKeeper session.
 func WithoutIdentity() Option {
 	return func(c *config) error {
 		c.anonymous = true
@@ -230,11 +222,18 @@ func WithoutIdentity() Option {
 	}
 }
 
-// Identity is whose a contender's znode is, as its creator says itself: Host, PID, Program, and the
-// Name of [WithIdentity]. It is not verified: it is for people who look, not for decisions. The
-// strings are printable. It is zero if nothing valid was said. String is "orders-7 on host a (pid
-// 812)".
-type Identity = znode.Identity
+// Identity says whose a contender's znode is, in the words of the process that created it. It is
+// not verified: it is for people who look, not for decisions. The texts are printable. What was not
+// said is zero.
+type Identity struct {
+	Host    string `json:"host,omitempty"`    // the name of the host
+	PID     int    `json:"pid,omitempty"`     // the process ID there
+	Program string `json:"program,omitempty"` // the file name of the program
+	Name    string `json:"name,omitempty"`    // of WithIdentity
+}
+
+// String is "orders-7 on host a (pid 812)", as far as that is known; "" of the zero value.
+func (i Identity) String() string { return znode.Identity(i).String() }
 
 // identify adds what this process knows of itself.
 func (c *config) identify() error {
@@ -249,10 +248,9 @@ func (c *config) identify() error {
 	return nil
 }
 
-// WithTick tells the servers' tickTime, which allows a sharper margin of trust: possessions outlive
-// a silence for longer. Without it, the session assumes the longest tick that its timeout allows,
-// half of it. A timeout under three ticks needs this option, or [WithTrustMargin]: see
-// docs/sessions.md.
+// WithTick states the servers' tickTime. Possessions then outlive a longer silence: without it, the
+// session assumes the longest tick that its timeout allows, half of it. A timeout of less than
+// three ticks needs this option, or [WithTrustMargin]: see docs/sessions.md.
 func WithTick(d time.Duration) Option {
 	return func(c *config) error {
 		if d <= 0 {
@@ -263,11 +261,11 @@ func WithTick(d time.Duration) Option {
 	}
 }
 
-// WithTrustMargin sets by how much trust ends before the session timeout has passed since the last
-// proof of life was sent. It replaces what the session computes, half the timeout without
-// [WithTick], and is for those who know their servers, clocks and networks better. It must be less
-// than the timeout; if the servers negotiate the timeout down to the margin or below, nothing can
-// be held, which the log says.
+// WithTrustMargin is rarely needed. It sets by how much trust ends before the session timeout has
+// passed since the last proof of life was sent. It replaces the margin that the session computes,
+// half the timeout without [WithTick], for those who know their servers, clocks and networks
+// better. It must be less than the timeout; if the servers negotiate the timeout down to the margin
+// or below, nothing can be held, which the log says.
 func WithTrustMargin(d time.Duration) Option {
 	return func(c *config) error {
 		if d <= 0 {
@@ -289,17 +287,17 @@ func (c *config) checkTrust() error {
 	return nil
 }
 
-// RetryPolicy governs how often, and after what pauses, the session repeats what may be repeated
+// RetryPolicy determines how often, and after what pauses, the session repeats what may be repeated
 // without harm: a read of the application whose answer was lost with the connection, or that an
 // overloaded server did not carry out; and likewise [Session.EnsurePath], [Session.DeleteAll],
 // [Session.Sync] and [Session.SyncQuorum]. Each repetition waits for a connection first, however
-// long that takes; the context of the call bounds all of it. When the policy gives up, the read
-// fails with [ErrSuspended]; with [ErrHungUp] beside it if servers hung up at it eight times and
+// long that takes; the context of the call bounds all of it. When the retries are used up, the read
+// fails with [ErrSuspended], and also with [ErrHungUp] if servers hung up on it eight times and
 // answered others.
 //
-// It does not govern reconnection, which goes on for as long as the session lives; nor writes,
-// which are sent once; nor what recipes do, which goes on until the intent is withdrawn. The zero
-// value repeats nothing.
+// It does not apply to reconnection, which goes on for as long as the session lives; nor to writes,
+// which are sent once; nor to recipes, which try until the intent is withdrawn. The zero value
+// repeats nothing.
 type RetryPolicy struct {
 	times   int           // at most; -1: for ever
 	elapsed time.Duration // at most; 0: for ever

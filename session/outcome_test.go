@@ -221,7 +221,7 @@ func TestSyncQuorumIsUpToDateAtTheLeaderToo(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		follower, leader := w.openAt(0), w.openAt(1)
 		create := func(s *session.Session, path string) {
-			w.create(s, path, nil, session.NodeACL(session.AnyoneACL(session.PermCreate)...))
+			w.create(s, path, nil, session.WithNodeACL(session.AnyoneACL(session.PermCreate)...))
 		}
 		w.srv.Lag(0, 100)
 		create(leader, "/a")
@@ -280,12 +280,12 @@ func TestAWriteThatWasDeniedIsNotCarriedOutLate(t *testing.T) {
 			require.NoError(f, err)
 			require.NoError(f, os.WriteFile(next, text, 0o600))
 			var first atomic.Bool
-			f.session(session.WithSessionFile(next), session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			session.Start(f.session(session.WithSessionFile(next), session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
 				if first.CompareAndSwap(false, true) {
 					return f.srv.Dialer()(ctx, network, f.srv.Hosts()[1])
 				}
 				return f.dial(ctx, network, addr)
-			})).Start()
+			})))
 			return true
 		},
 	}, func(w *harness, again func(f *misled, file string) (closed bool)) {

@@ -110,7 +110,7 @@ func TestReadsAreAnsweredWhenTheSessionPanics(t *testing.T) {
 
 func TestASessionThatIsGivenUpEnds(t *testing.T) {
 	inBubble(t, func(w *harness) {
-		system := actors.New(actors.WithRestarts(actors.Restarts{Limit: 3}))
+		system, _ := actors.New(actors.WithRestarts(actors.Restarts{Limit: 3}))
 		s := w.open(session.WithSystem(system))
 		bystander := w.open(session.WithSystem(system))
 		t := w.client(s)
@@ -142,7 +142,7 @@ func TestASessionThatIsGivenUpEnds(t *testing.T) {
 
 func TestAPanicInASharedWatchIsItsOwn(t *testing.T) {
 	inBubble(t, func(w *harness) {
-		system := actors.New(actors.WithRestarts(actors.Restarts{Limit: 3}))
+		system, _ := actors.New(actors.WithRestarts(actors.Restarts{Limit: 3}))
 		s := w.open(session.WithSystem(system))
 		w.create(s, "/a", []byte("1"))
 		states, others := s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/a")
@@ -172,7 +172,7 @@ func TestAPanicInASharedWatchIsItsOwn(t *testing.T) {
 
 func TestASessionEndsWithItsSystem(t *testing.T) {
 	inBubble(t, func(w *harness) {
-		system := actors.New()
+		system, _ := actors.New()
 		s, _, h := w.holding(session.WithSystem(system))
 		require.NoError(w, system.Close(w.ctx))
 		<-s.Done()
@@ -185,7 +185,7 @@ func TestASessionEndsWithItsSystem(t *testing.T) {
 
 func TestTheTreeShowsWhatLives(t *testing.T) {
 	inBubble(t, func(w *harness) {
-		system := actors.New()
+		system, _ := actors.New()
 		s := w.open(session.WithSystem(system), session.WithNamespace("/ns"))
 		ctx := w.Context()
 		_ = s.WatchData(ctx, "/a")

@@ -17,7 +17,7 @@ type sender struct {
 	state    *state
 	tasks    *tasks
 	lifetime *lifetime
-	start    func()      // Session.Start
+	start    func()      // Session.start
 	retry    RetryPolicy // of readOut
 	most     int         // bytes of a request
 }

@@ -249,7 +249,7 @@ func (w *harness) herdComesBack(n int, cost time.Duration) {
 
 // herd are n sessions.
 func (w *harness) herd(n int) []*session.Session {
-	system := actors.New()
+	system, _ := actors.New()
 	w.Cleanup(func() { require.NoError(w, system.Close(context.Background())) })
 	sessions := make([]*session.Session, n)
 	for i := range sessions {

@@ -15,11 +15,12 @@ import (
 	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/lease"
 )
 
-// Session is the way to ZooKeeper. It lives until it is closed, across any number of ZooKeeper
-// sessions, which it numbers as epochs. It is safe for concurrent use.
+// Session is a connection to ZooKeeper that outlives ZooKeeper sessions: it has one after another,
+// numbered as epochs, until it is closed. It is safe for concurrent use.
 type Session struct {
 	cfg config
 	log *slog.Logger
@@ -41,7 +42,7 @@ type Session struct {
 	file   *sessionFile // nil: there is none
 }
 
-// State is how a session stands with ZooKeeper.
+// State is the state of a session.
 type State int
 
 // The states of a session: see the package's documentation for what leads from one to another.
@@ -59,7 +60,7 @@ func (s State) String() string {
 	return enum.Name("State", s, "connecting", "connected", "suspended", "untrusted", "lost", "closed")
 }
 
-// Status is how a session stands at an instant.
+// Status describes a session at an instant.
 type Status struct {
 	State        State
 	Epoch        uint64        // which ZooKeeper session, counted from 1; 0 before the first
@@ -75,9 +76,9 @@ type Status struct {
 	Cause error
 }
 
-// New makes a session. It does no I/O, but for [WithSessionFile]: the session connects when it is
-// first needed, or with [Session.Connect]. Each of the servers is "host:port", or a list in the
-// form of the Java client, "host:port,host:port/chroot"; without a port it is 2181. An error names
+// New makes a session. It does no I/O, except for [WithSessionFile]: the session connects when it
+// is first needed, or with [Session.Connect]. Each of the servers is "host:port", or a list in the
+// form of the Java client, "host:port,host:port/chroot"; the default port is 2181. An error names
 // the argument or the option.
 func New(servers []string, opts ...Option) (*Session, error) {
 	cfg, err := newConfig(servers, opts)
@@ -90,7 +91,7 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	}
 	s.tasks.crashed = s.crashed
 	s.tasks.life, s.tasks.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
-	s.sender = sender{state: &s.state, tasks: &s.tasks, lifetime: &s.lifetime, start: s.Start, retry: cfg.retry, most: cfg.maxPacket}
+	s.sender = sender{state: &s.state, tasks: &s.tasks, lifetime: &s.lifetime, start: s.start, retry: cfg.retry, most: cfg.maxPacket}
 	s.znodes = znodes{sender: &s.sender, space: &s.space, log: s.log}
 	s.state.in = newGuarded(s)
 	if s.file, err = openSessionFile(&cfg); err != nil {
@@ -99,7 +100,7 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	}
 	s.topic.Publish(s.Status())
 	if s.system == nil {
-		s.system = actors.New(actors.WithLogger(s.log))
+		s.system, _ = actors.New(actors.WithLogger(s.log)) // which is not nil
 	}
 	if err := s.spawn(); err != nil {
 		s.tasks.cut()
@@ -127,13 +128,8 @@ func newConfig(servers []string, opts []Option) (config, error) {
 		timeout: defaultTimeout, maxPacket: defaultMaxPacket, retry: RetryTimes(defaultRetries),
 		acl: jute.OpenACL(), log: logs.New(nil),
 	}
-	for i, opt := range opts {
-		if opt == nil {
-			return cfg, fmt.Errorf("opts[%d]: nil", i)
-		}
-		if err := opt(&cfg); err != nil {
-			return cfg, err
-		}
+	if err := seam.Apply(&cfg, opts); err != nil {
+		return cfg, err
 	}
 	addrs, chroot, err := parseServers(servers)
 	if err != nil {
@@ -163,24 +159,24 @@ func (s *Session) spawn() (err error) {
 	return err
 }
 
-// Connect begins to connect and waits until the session is connected, or until ctx or the session
-// ends. ctx bounds the wait only: the session goes on connecting. Errors: ctx's cause, with the
-// servers and why the last attempt failed; [ErrClosed], [ErrAuthFailed].
+// Connect begins to connect and waits until the session is connected. ctx bounds only the wait: the
+// session goes on connecting. Errors: ctx's cause, with the servers and why the last attempt
+// failed; [ErrClosed], [ErrAuthFailed].
 func (s *Session) Connect(ctx context.Context) error {
 	_, err := s.sender.conn(ctx, nil, connRef{})
 	return s.space.failed("connect", "", err)
 }
 
-// Status is how the session stands now.
+// Status returns the present state of the session.
 func (s *Session) Status() Status {
 	g := s.state.lock()
 	defer g.unlock()
 	return g.status()
 }
 
-// Observe is a subscription to the status: the present one first, then each change, the newest
-// replacing one that was not received. A status is published when the state or the epoch changes,
-// not with each extension of trust. The channel closes when ctx or the session ends.
+// Observe subscribes to the status: the present one first, then each change; the newest replaces
+// one that was not received. A status is published when the state or the epoch changes, not
+// whenever trust is extended. The channel closes when ctx or the session ends.
 func (s *Session) Observe(ctx context.Context) <-chan Status { return s.topic.Subscribe(ctx) }
 
 // Done closes when the session is over: by [Session.Close], or for good ([ErrAuthFailed], an
@@ -190,11 +186,11 @@ func (s *Session) Done() <-chan struct{} { return s.lifetime.end.Done() }
 // Err is nil exactly while Done is open: [ErrClosed] after Close, else the cause.
 func (s *Session) Err() error { return s.lifetime.end.Err() }
 
-// Path is the absolute path in ZooKeeper: with the chroot and the namespace in front.
+// Path returns the absolute path in ZooKeeper: with the chroot and the namespace in front.
 func (s *Session) Path(path string) string { return s.space.path(path) }
 
-// Relative is the path in this session of an absolute one in ZooKeeper; false if that is outside
-// the namespace.
+// Relative returns the path in this session of an absolute one in ZooKeeper; false if that is
+// outside the namespace.
 func (s *Session) Relative(path string) (string, bool) { return s.space.lookup(path) }
 
 // reaches tells whether two sessions are on the same ensemble, as far as their servers' addresses
@@ -210,9 +206,8 @@ func beside(s, other *Session) bool {
 	return s == other || reaches(s, other) && (s.system == other.system || s.cfg.dial == nil && other.cfg.dial == nil)
 }
 
-// Start begins to connect, if that has not begun, and does not wait. The first operation, watch or
-// wish of a recipe does so too.
-func (s *Session) Start() {
+// start is recipe.Start.
+func (s *Session) start() {
 	g := s.state.lock()
 	first := !g.started && !g.closing
 	g.started = g.started || first
@@ -223,7 +218,7 @@ func (s *Session) Start() {
 	}
 }
 
-// afterStart is recipe.AfterStart: see [WithDeferredStart].
+// afterStart is recipe.AfterStart: see recipe.WithDeferredStart.
 func (s *Session) afterStart(f func()) {
 	g := s.state.lock()
 	wait := s.cfg.deferred && !g.started && !g.closing
@@ -232,7 +227,7 @@ func (s *Session) afterStart(f func()) {
 	}
 	g.unlock()
 	if !wait {
-		s.Start()
+		s.start()
 		f()
 	}
 }
@@ -285,16 +280,21 @@ func init() {
 	}
 	seam.AfterStart = (*Session).afterStart
 	seam.Beside = beside
+	seam.DeferStart = Option(func(c *config) error { c.deferred = true; return nil })
 	seam.EnsureAbove = func(ctx context.Context, s *Session, path string, times int) error {
 		s.znodes.pauseIfRepeated(ctx, times, "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(path))
 		return s.EnsurePath(ctx, parentOf(path))
 	}
 	seam.Failed = (*Session).failed
 	seam.HoldOf = holdOf
-	seam.Identity = func(s any) Identity { return s.(*Session).cfg.identity }
+	seam.HoldsFrom = func(ctx context.Context) []*Hold { return slices.Collect(holdsFrom(ctx)) }
+	seam.Identity = func(s any) znode.Identity { return s.(*Session).cfg.identity }
 	seam.JoinHolds = joinHolds
 	seam.Logger = func(s *Session) *slog.Logger { return s.log }
 	seam.Reaches = reaches
+	seam.Start = (*Session).start
+	seam.Under = under
+	seam.Within = within
 	seam.Scope = func(s *Session) actors.Scope { return s.scope }
 	seam.CheckACL = func(acl []ACL) error { return validateACL(convert[jute.ACL](acl)) }
 }

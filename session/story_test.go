@@ -159,7 +159,7 @@ func TestTheLogTellsWhatIsWrongWithEachServer(t *testing.T) {
 				return ours, nil
 			}))
 		require.NoError(w, err)
-		s.Start()
+		session.Start(s)
 		time.Sleep(50 * time.Second)
 		require.NoError(w, s.Close(w.ctx))
 		require.Regexp(w, `servers="leaderless:2181: it hangs up: it has no quorum, or does not accept this client; `+

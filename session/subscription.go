@@ -84,7 +84,7 @@ func newSharedWatchActor[T any](of *sharedWatch[T], self actors.Self[watchMessag
 	ref := self.Ref()
 	// Each incarnation has a client of its own, so that it hears how things stand. A session that
 	// is closed has none, and stops this actor.
-	of.session.Start()
+	of.session.start()
 	w.client, _ = of.session.newClient(of.spec.name+":"+of.path, func(n seam.Event) { ref.Tell(happened[T]{n}) })
 	return w
 }
@@ -222,8 +222,7 @@ func (w *sharedWatchActor[T]) growStale() {
 	}
 }
 
-// Data is what a znode holds, as seen at some moment. Receivers share Bytes and must not change
-// them.
+// Data is the state of a znode at some moment. Receivers share Bytes and must not change them.
 type Data struct {
 	Exists bool   // false: there is no such znode, and Bytes and Stat are zero
 	Bytes  []byte // its data
@@ -231,8 +230,8 @@ type Data struct {
 	Stale  bool // the connection is down: so it was when last seen
 }
 
-// Children is who is below a znode, as seen at some moment. Receivers share Names and must not
-// change them.
+// Children are the children of a znode at some moment. Receivers share Names and must not change
+// them.
 type Children struct {
 	Exists bool     // false: there is no such znode, and Names and Stat are zero
 	Names  []string // in no order; names, not paths
@@ -240,16 +239,16 @@ type Children struct {
 	Stale  bool // the connection is down: so it was when last seen
 }
 
-// WatchData is a subscription to a znode's data, its birth and its end: the present state first,
-// then each newer one, replacing one that was not received. States in between may be left out, the
-// last one never is; a change made while the connection was down comes after it. It goes on through
-// expiry.
+// WatchData subscribes to a znode's data, its creation and its deletion: the present state first,
+// then each newer one, which replaces one that was not received. States in between may be left out,
+// the last one never is; a change that was made while the connection was down follows after it. The
+// subscription goes on in the next epochs.
 //
-// For all subscribers of a path, ZooKeeper is asked for one watch, and told to forget it when the
-// last of them goes; servers before 3.5 cannot be told, and keep it until it fires or the epoch
-// ends. The channel closes when ctx or the session ends; at once if the session is closed or the
-// path is not valid, and early if the actor behind it failed too often, which the log says. A znode
-// that can't be read, for want of a right, is Stale if it was seen before, and tried again.
+// All subscribers of a path share one watch, which ZooKeeper is told to remove when the last of
+// them goes; servers before 3.5 cannot be told, and keep it until it fires or the epoch ends. The
+// channel closes when ctx or the session ends; at once if the session is closed or the path is not
+// valid; and early if the actor behind it failed too often, which the log says. If the ACL forbids
+// to read the znode, it is tried again, and a state that was seen before is published as Stale.
 func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 	return subscribe(ctx, s, func(g *guarded) map[string]*sharedWatch[Data] { return g.dataWatches }, path, watchSpec[Data]{
 		name: "data",
@@ -268,7 +267,7 @@ func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 	})
 }
 
-// WatchChildren is a subscription to the names of a znode's children, its birth and its end, in
+// WatchChildren subscribes to the names of a znode's children, its creation and its deletion, in
 // everything else like [Session.WatchData].
 func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Children {
 	return subscribe(ctx, s, func(g *guarded) map[string]*sharedWatch[Children] { return g.childWatches }, path, watchSpec[Children]{

@@ -17,14 +17,14 @@ type transaction struct {
 	guards []checked // the holds that must not have ended when it is sent
 }
 
-// Result is what came of one operation of a transaction.
+// Result is the result of one operation of a transaction.
 type Result struct {
 	Path string // of CreateOp: the path of the new znode, sequence number included
 	Stat Stat   // of SetOp: the znode's, with its new version
 	Err  error  // nil if the transaction was carried out; if not, the cause at the operation that failed, nil before it, ErrRolledBack behind it
 }
 
-// checked is an operation under a hold: see [Op.Under].
+// checked is an operation under a hold: see under.
 type checked struct {
 	op   int // its index in the transaction
 	hold *Hold
@@ -66,7 +66,7 @@ func (t *transaction) size() int { return zkconn.SizeOf(t.asks...) }
 func (t *transaction) guardedBy(h *Hold) int {
 	var asks []jute.Request
 	var guards []checked
-	for p := range HoldsFrom(h.ctx) {
+	for p := range holdsFrom(h.ctx) {
 		guards = append(guards, checked{len(asks), h})
 		asks = append(asks, jute.Request{Op: jute.OpCheck, Path: h.session.space.path(p.path), Version: -1})
 	}
@@ -82,7 +82,7 @@ func (t *transaction) guardedBy(h *Hold) int {
 // behind everything that was sent under the hold.
 func (t *transaction) send(c *zkconn.Conn) ([]zkconn.Result, error) {
 	for _, g := range t.guards {
-		for p := range HoldsFrom(g.hold.ctx) {
+		for p := range holdsFrom(g.hold.ctx) {
 			p.writes.Add(1)
 			defer p.writes.Add(-1) // at the end of send
 		}
@@ -124,7 +124,7 @@ func (t *transaction) lost(results []zkconn.Result, err error) *checked {
 
 // part is the part of a hold, or the hold itself, whose znode a request checks; nil if it does not.
 func (h *Hold) part(ask *jute.Request) *Hold {
-	for p := range HoldsFrom(h.ctx) {
+	for p := range holdsFrom(h.ctx) {
 		if ask.Op == jute.OpCheck && ask.Version == -1 && ask.Path == h.session.space.path(p.path) {
 			return p
 		}
@@ -143,34 +143,23 @@ func (t *transaction) unguarded(g *checked) []zkconn.Result {
 	return results
 }
 
-// Op is one operation of a transaction: see [Session.Multi] and [Hold.Commit]. [CheckOp],
+// Op is one operation of a transaction, for [Session.Multi] and [Hold.Commit]. [CheckOp],
 // [CreateOp], [SetOp] and [DeleteOp] make one.
 type Op struct {
 	ask  jute.Request // its path is the session's, without the namespace
 	err  error        // what is wrong with it
-	hold *Hold        // see Under
+	hold *Hold        // see under
 }
 
-// Under puts a transaction under a possession of the same session, by one of its operations: the
-// transaction is not sent once the possession is over, as if that operation had failed. A request
-// that is sent on the session after the end of the possession is carried out behind everything that
-// was sent under the possession.
-//
-// It goes with a check of the znode that stands for the possession, [CheckOp] of its [Hold.Path]
-// with -1, which keeps the transaction from being carried out when the possession was lost. If that
-// check fails, the possession is over with [ErrDeleted]. [Hold.Commit] does all of that by itself.
-//
-// If the transaction comes to nothing for that, [Session.Multi] and Commit return [ErrLost] with
-// the cause; the answer to a recipe is [ErrNoNode] at this operation.
-func (o Op) Under(p Possession) Op {
+// under is recipe.Under.
+func under(o Op, p Possession) Op {
 	if o.hold = holdOf(p); o.hold == nil && o.err == nil {
-		o.err = fmt.Errorf("Under: p: %w: no possession", ErrLost)
+		o.err = fmt.Errorf("recipe.Under: p: %w: no possession", ErrLost)
 	}
 	return o
 }
 
-// CheckOp lets the transaction fail unless the znode exists and has this version; -1 stands for
-// any.
+// CheckOp fails the transaction unless the znode exists and has this version; -1 stands for any.
 func CheckOp(path string, version int32) Op {
 	return Op{ask: jute.Request{Op: jute.OpCheck, Path: path, Version: version}}
 }
@@ -185,26 +174,27 @@ func DeleteOp(path string, version int32) Op {
 	return Op{ask: jute.Request{Op: jute.OpDelete, Path: path, Version: version}}
 }
 
-// CreateOp creates a znode. Of the options, [Ephemeral], [Sequential] and [NodeACL] are possible in
-// a transaction; others are [ErrUnsupported].
+// CreateOp creates a znode. In a transaction the options [Ephemeral], [Sequential] and
+// [WithNodeACL] are possible; others are [ErrUnsupported].
 func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 	spec, err := newCreation(opts)
 	op := Op{ask: jute.Request{Op: jute.OpCreate, Path: path, Data: data, Flags: spec.mode, ACL: spec.acl}, err: err}
 	if err == nil && (spec.parents || spec.protected || spec.mode > jute.FlagEphemeralSequential) {
-		op.err = fmt.Errorf("%w: in a transaction only Ephemeral, Sequential and NodeACL", ErrUnsupported)
+		op.err = fmt.Errorf("%w: in a transaction only Ephemeral, Sequential and WithNodeACL", ErrUnsupported)
 	}
 	return op
 }
 
 // Commit carries out all operations, or none of them, like [Session.Multi], but only while the
-// possession stands: ZooKeeper itself checks, in the same transaction, that its znode is there. If
-// it is not, or the possession was over before, the error is [ErrLost] and nothing was done. It is
-// sent once and in the possession's epoch only; if the answer is lost, it returns
-// [ErrUnknownOutcome] when a read can tell. The results are those of ops. Other errors are those of
-// [Session.Multi], and [ErrUnsupported] for a lock.MultiGrant over several sessions.
+// possession lasts: ZooKeeper checks in the same transaction that its znode exists. If it does not,
+// or the possession had ended before, the error is [ErrLost] and nothing was done. Commit sends the
+// transaction once, and in the possession's epoch only; if the answer is lost, it returns
+// [ErrUnknownOutcome] as soon as a read can tell the outcome. The results are those of ops. Other
+// errors are those of [Session.Multi], and [ErrUnsupported] for a lock.MultiGrant over several
+// sessions.
 //
-// A transaction that was under way when the possession ended may have been carried out; then its
-// znode still stood, and Commit tells so.
+// A transaction that was under way when the possession ended may have been carried out. Then its
+// znode still existed, and Commit returns that it was.
 func (h *Hold) Commit(ctx context.Context, ops ...Op) ([]Result, error) {
 	results, err := h.commit(ctx, ops)
 	return results, h.session.space.failed("commit", h.path, err)
@@ -229,7 +219,7 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 	if err := s.sender.fits(t.size()); err != nil {
 		return nil, err
 	}
-	scope, cancel := Within(ctx, h)
+	scope, cancel := within(ctx, h)
 	defer cancel()
 	var at connRef
 	for {
@@ -317,7 +307,7 @@ func (t *client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 			s.znodes.pauseIfRepeated(s.tasks.life, min(int(t.repeats.Load()), mostRepeats), "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(ops[0].ask.Path))
 			results, sent, err := s.znodes.commitOnce(e, &written)
 			if g := written.lost(results, err); g != nil {
-				results, err = written.unguarded(g), ErrNoNode // see Op.Under
+				results, err = written.unguarded(g), ErrNoNode // see under
 			}
 			s.znodes.recordOutcome(t, creates, written.asks, sent, results, err)
 			done(s.space.results(results), err)

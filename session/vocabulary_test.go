@@ -46,7 +46,7 @@ var ourErrors = map[string]struct{ ours, zks error }{
 	"ErrTooLarge": {session.ErrTooLarge, nil}, "ErrHungUp": {session.ErrHungUp, nil}, "ErrLocalSession": {session.ErrLocalSession, nil},
 	"ErrAuthRequired": {session.ErrAuthRequired, nil}, "ErrClosed": {session.ErrClosed, nil}, "ErrDataLoss": {session.ErrDataLoss, nil},
 	"ErrSuspended": {session.ErrSuspended, nil}, "ErrUntrusted": {session.ErrUntrusted, nil}, "ErrDeleted": {session.ErrDeleted, nil},
-	"ErrRevoked": {session.ErrRevoked, nil}, "ErrRestarted": {session.ErrRestarted, nil}, "ErrReleased": {session.ErrReleased, nil},
+	"ErrRestarted": {session.ErrRestarted, nil}, "ErrReleased": {session.ErrReleased, nil},
 	"ErrLost": {session.ErrLost, nil}, "ErrUnknownOutcome": {session.ErrUnknownOutcome, nil},
 }
 
@@ -83,7 +83,7 @@ func exportedErrors(t *testing.T) (names []string) {
 func TestWhatIsReturnedIsGoZookeepersErrorToo(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, _, h := w.holding()
-		w.create(s, "/closed", nil, session.NodeACL(session.AnyoneACL(session.PermRead)...))
+		w.create(s, "/closed", nil, session.WithNodeACL(session.AnyoneACL(session.PermRead)...))
 		w.create(s, "/a", nil)
 		w.create(s, "/a/b", nil, session.Ephemeral())
 		_, _, missing := s.Get(w.ctx, "/none")
@@ -126,11 +126,11 @@ func TestGoZookeepersACLsAreTaken(t *testing.T) {
 		w.create(s, "/of/the/session", nil, session.Parents())
 		is("/of/the", alices)
 		is("/of/the/session", alices)
-		w.create(s, "/own", nil, session.NodeACL(zk.WorldACL(zk.PermRead|zk.PermAdmin)...))
+		w.create(s, "/own", nil, session.WithNodeACL(zk.WorldACL(zk.PermRead|zk.PermAdmin)...))
 		is("/own", session.AnyoneACL(session.PermRead|session.PermAdmin))
 		require.NoError(w, errOf(s.SetACL(w.ctx, "/own", append(zk.WorldACL(zk.PermRead), alices...), -1)))
 		is("/own", append(session.AnyoneACL(session.PermRead), alices...))
-		require.NoError(w, errOf(s.Multi(w.ctx, session.CreateOp("/inside", nil, session.NodeACL(zk.WorldACL(zk.PermAll)...)), session.CreateOp("/beside", nil))))
+		require.NoError(w, errOf(s.Multi(w.ctx, session.CreateOp("/inside", nil, session.WithNodeACL(zk.WorldACL(zk.PermAll)...)), session.CreateOp("/beside", nil))))
 		is("/inside", zk.WorldACL(zk.PermAll))
 		is("/beside", alices)
 	})

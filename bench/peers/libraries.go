@@ -152,9 +152,7 @@ func connectTroupe(ctx context.Context, server string, timeout time.Duration) (s
 }
 
 func (o ours) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 8*patience)
-	defer cancel()
-	return o.Close(ctx)
+	return troupe.CloseWithin(o, 8*patience)
 }
 
 func (o ours) contender(ctx context.Context, r *row, i int, path string) (contender, error) {
@@ -165,7 +163,7 @@ func (o ours) contender(ctx context.Context, r *row, i int, path string) (conten
 		var t *election.Term
 		return contender{func() (err error) { t, err = e.Lead(ctx); return err }, func() error { return t.Resign(ctx) }, func() bool { return t.Valid() }}, err
 	case r.kind == "barrier":
-		d, err := barrier.NewDouble(o.Session, path, r.sessions, barrier.WithID(fmt.Sprint("p", i)))
+		d, err := barrier.NewDouble(o.Session, path, r.sessions, barrier.WithName(fmt.Sprint("p", i)))
 		var p *barrier.Passage
 		return contender{func() (err error) { p, err = d.Enter(ctx); return err }, func() error { return p.Leave(ctx) }, nil}, err
 	case r.shared(i):

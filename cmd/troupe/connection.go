@@ -128,7 +128,7 @@ func (c *connection) connect(cmd *cobra.Command) (*session.Session, error) {
 
 // close ends the session. Without a connection it ends by itself, after its timeout.
 func (c *connection) close(s *session.Session) error {
-	err := s.CloseWithin(choose(s.Status().State == session.Connected, 2*time.Second, time.Millisecond))
+	err := session.CloseWithin(s, choose(s.Status().State == session.Connected, 2*time.Second, time.Millisecond))
 	if errors.Is(err, session.ErrClosed) || errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}

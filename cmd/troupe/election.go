@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -19,13 +20,13 @@ func elections(a *app) *cobra.Command {
 		on(a, "watch PATH", "Follow the leader", free(a, electionAt), func(ctx context.Context, e electionHere, _ []string) error {
 			return follow(ctx, a, e.recipe.Observe(ctx), witnessed(func(l election.Leadership) (rows []leader) {
 				if l.Present {
-					rows = append(rows, leader{l.ID, l.Token, time.Time{}, l.Ready, l.Stale, l.Data})
+					rows = append(rows, leader{l.Name, l.Token, time.Time{}, l.Ready, l.Stale, l.Data})
 				}
 				return rows
 			}, func(l *leader) (string, *time.Time) { return fmt.Sprint(l.Token), &l.Held }))
 		}),
-		a.takes("election", "break", breakHelp, func(ctx context.Context, s *session.Session, path string) (string, error) {
-			return "broken", s.Delete(ctx, path, -1)
+		a.takes("election", "break", breakHelp, func(ctx context.Context, s *session.Session, _ *lock.Lock, c lock.Contender) (string, error) {
+			return "broken", s.Delete(ctx, c.Path, -1)
 		}),
 		electionTransfer(a),
 		electionRun(a),
@@ -38,7 +39,7 @@ func electionShow(a *app) *cobra.Command {
 		var rows []candidate
 		for _, c := range e.now {
 			state := choose(c.Leading, "leads", "waits")
-			rows = append(rows, candidate{c.Path, c.ID, state, c.Ready, owner(c.Owner), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Data})
+			rows = append(rows, candidate{c.Path, c.Name, state, c.Ready, owner(c.Owner), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Data})
 		}
 		return errors.Join(list(a, rows), nobody(args[0], nil, check && len(rows) == 0))
 	})
@@ -61,7 +62,7 @@ CMD has the candidate's id in TROUPE_ELECTION_ID.`,
 				if err != nil {
 					return err
 				}
-				err = r.under(possession{term.Hold, path, nil, term.Resign}, "TROUPE_ELECTION_ID="+e.ID())
+				err = r.under(possession{term.Hold, path, nil, term.Resign}, "TROUPE_ELECTION_ID="+e.Name())
 				if once || r.told != 0 || !errors.Is(err, session.ErrLost) {
 					return err
 				}
@@ -79,10 +80,10 @@ func tryLead(e *election.Election) func(context.Context) (*election.Term, error)
 	return func(ctx context.Context) (*election.Term, error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		standing := e.Standing(ctx)
+		standing := e.ObserveStatus(ctx)
 		go func() { // ends with ctx
 			for now := range standing {
-				if now.Phase == election.Waiting {
+				if now.State == election.Waiting {
 					cancel(errLed)
 				}
 			}
@@ -137,7 +138,7 @@ func electionTransfer(a *app) *cobra.Command {
 			return err
 		}
 		from, next := all[0], all[to]
-		leader, successor := fmt.Sprintf("%s (%s, token %d)", escaped(from.ID), from.Path, from.Token), fmt.Sprintf("%s (%s)", escaped(next.ID), next.Path)
+		leader, successor := fmt.Sprintf("%s (%s, token %d)", escaped(from.Name), from.Path, from.Token), fmt.Sprintf("%s (%s)", escaped(next.Name), next.Path)
 		if err := a.confirm("transfer %s from %s, which may be at work still, to %s, deleting %d candidates", args[0], leader, successor, to); err != nil {
 			return err
 		}
@@ -161,7 +162,7 @@ The leader may be at work still while the next one is: see its token. Term.Trans
 // candidatesTo are the candidates of an election, and the index of the one with an id or a path.
 func candidatesTo(ctx context.Context, s *session.Session, path, to string) ([]election.Candidate, int, error) {
 	e, err := electionAt(ctx, s, path)
-	i := slices.IndexFunc(e.now, func(c election.Candidate) bool { return c.Path == to || c.ID == to && !c.Unread })
+	i := slices.IndexFunc(e.now, func(c election.Candidate) bool { return c.Path == to || c.Name == to && !c.Unread })
 	if err == nil && i < 0 {
 		err = failure{statusMissing, fmt.Errorf("%s has no candidate %q (troupe election show lists them)", path, to)}
 	}

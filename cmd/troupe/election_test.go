@@ -19,12 +19,12 @@ import (
 func campaigning(t *bubble.World, path string) (term *election.Term, second *election.Election) {
 	t.Helper()
 	s := t.Session(session.WithoutIdentity())
-	first, err := election.New(s, path, election.WithID("a"), election.WithData([]byte("http://a")))
+	first, err := election.New(s, path, election.WithName("a"), election.WithData([]byte("http://a")))
 	require.NoError(t, err)
 	first.Campaign()
 	term = bubble.Get(t, first.Leader())
 	require.NoError(t, term.Ready(bubble.Minute(t)))
-	second = must(election.New(s, path, election.WithID("b")))
+	second = must(election.New(s, path, election.WithName("b")))
 	second.Campaign()
 	synctest.Wait()
 	return term, second

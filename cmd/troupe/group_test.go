@@ -16,11 +16,11 @@ func TestGroupLsAndWatch(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		g := must(members.New(t.Session(), "/workers"))
-		a := must(g.Join(members.Member{ID: "a", Data: []byte("host-a:80\a")}))
+		a := must(g.Join(members.Member{Name: "a", Data: []byte("host-a:80\a")}))
 		synctest.Wait()
 		locked(t, t.Session(), "/lock")
 		golden(t, "group-ls", each("group ls /workers\ngroup ls /workers -o json\ngroup ls /no\ngroup ls /lock\ngroup watch /\ngroup watch /zookeeper")...)
-		time.AfterFunc(time.Second, func() { _, _ = g.Join(members.Member{ID: "b"}) })
+		time.AfterFunc(time.Second, func() { _, _ = g.Join(members.Member{Name: "b"}) })
 		time.AfterFunc(2*time.Second, func() { _ = a.Leave(bubble.Minute(t)) })
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()

@@ -143,19 +143,19 @@ func (v *survey) election(ctx context.Context, path string) error {
 		all, err = e.Candidates(ctx)
 	}
 	if len(all) > 0 {
-		v.uses = append(v.uses, use{path, "election", all[0].ID, len(all) - 1, len(all)})
+		v.uses = append(v.uses, use{path, "election", all[0].Name, len(all) - 1, len(all)})
 	}
 	return err
 }
 
 func (v *survey) queue(ctx context.Context, path string) error {
-	n := 0
+	var all queue.Stats
 	q, err := queue.New(v.s, path)
 	if err == nil {
-		n, err = q.Len(ctx)
+		all, err = q.Stats(ctx)
 	}
 	if err == nil {
-		v.uses = append(v.uses, use{Path: path, Kind: "queue", Depth: n})
+		v.uses = append(v.uses, use{Path: path, Kind: "queue", Depth: all.Items})
 	}
 	return err
 }
@@ -178,7 +178,7 @@ func (v *survey) rounds(ctx context.Context, path string) error {
 }
 
 func (v *survey) transactions(ctx context.Context, path string) error {
-	all, err := twopc.List(ctx, v.s, path)
+	all, err := transactionsIn(ctx, v.s, path)
 	for _, t := range all {
 		waiting := 0 // for the votes of so many sites, or for them to acknowledge the outcome
 		for _, site := range t.Sites {

@@ -32,7 +32,7 @@ func village(t *bubble.World) {
 		must(must(lock.NewSemaphore(s, "/app/sem", 2)).Lock(bubble.Minute(t)))
 	}
 	must(must(lock.NewWrite(s, "/app/rw")).Lock(bubble.Minute(t)))
-	must(must(members.New(s, "/app/workers")).Join(members.Member{ID: "a"}))
+	must(must(members.New(s, "/app/workers")).Join(members.Member{Name: "a"}))
 	waiting(t, "/app/rounds", 3, "ann", "bob")
 	must(twopc.NewSite(s, "/app/pay", "ledger"))
 	c := must(twopc.NewCoordinator(s, "/app/pay"))
@@ -45,7 +45,7 @@ func village(t *bubble.World) {
 func waiting(t *bubble.World, path string, n int, ids ...string) (all []*barrier.Double) {
 	t.Helper()
 	for _, id := range ids {
-		d := must(barrier.NewDouble(t.Session(), path, n, barrier.WithID(id)))
+		d := must(barrier.NewDouble(t.Session(), path, n, barrier.WithName(id)))
 		d.Arrive()
 		synctest.Wait()
 		all = append(all, d)
@@ -100,7 +100,7 @@ func TestBarrierShowTellsWhoIsThereAndWhoIsMissing(t *testing.T) {
 		all := waiting(t, "/rounds", 3, "ann", "bob")
 		golden(t, "barrier-open", each("barrier show /rounds\nbarrier show /rounds -o json\nbarrier lower /rounds -y")...)
 		dying := t.Session()
-		d := must(barrier.NewDouble(dying, "/rounds", 3, barrier.WithID("cyd")))
+		d := must(barrier.NewDouble(dying, "/rounds", 3, barrier.WithName("cyd")))
 		d.Arrive()
 		first := bubble.Get(t, all[0].Entered())
 		bubble.Get(t, all[1].Entered())

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -25,14 +24,14 @@ func locks(a *app) *cobra.Command {
 		}),
 		lockShow(a),
 		on(a, "watch PATH", "Follow the holders and who waits", free(a, contendersAt("lock")), func(ctx context.Context, l lockHere, _ []string) error {
-			return follow(ctx, a, l.recipe.Observe(ctx), witnessed(rowsOf, func(c *contender) (string, *time.Time) {
+			return follow(ctx, a, l.recipe.Observe(ctx), witnessed(func(v lock.View) []contender { return rowsOf(v.Contenders) }, func(c *contender) (string, *time.Time) {
 				return choose(c.State.word == "holds", c.Path, ""), &c.Held
 			}))
 		}),
-		a.takes("lock", "break", breakHelp, func(ctx context.Context, s *session.Session, path string) (string, error) {
-			err := lock.Revoke(ctx, s, path) // an error if it has gone by now
+		a.takes("lock", "break", breakHelp, func(ctx context.Context, _ *session.Session, l *lock.Lock, c lock.Contender) (string, error) {
+			err := l.Revoke(ctx, c) // an error if it has gone by now
 			if err == nil {
-				err = lock.Break(ctx, s, path, 0)
+				err = l.Break(ctx, c, 0)
 			}
 			return "broken", err
 		}),
@@ -76,12 +75,13 @@ const breakHelp = "Delete the holder's znode, or a contender's: it may be at wor
 
 // takes is a command that takes a lock, or a place in its queue, away from the contender at PATH or
 // the only holder there. It asks first, and prints the word of do ("broken") and the contender.
-func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *session.Session, contender string) (done string, err error)) *cobra.Command {
+func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *session.Session, l *lock.Lock, c lock.Contender) (done string, err error)) *cobra.Command {
 	return a.withYes(a.command(name+" PATH", short, func(ctx context.Context, s *session.Session, args []string) error {
-		all, at, err := find(ctx, s, args[0], recipe)
+		l, at, err := find(ctx, s, args[0], recipe)
 		if err != nil {
 			return err
 		}
+		all := l.now
 		c := rowsOf(all)[at]
 		if c.Path != args[0] && slices.ContainsFunc(all[at+1:], func(o lock.Contender) bool { return o.Holding }) {
 			return fmt.Errorf("%s has several holders: name one by its path (troupe lock ls shows them)", args[0])
@@ -103,7 +103,7 @@ func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *
 		if err := a.confirm("%s %s", name, what); err != nil {
 			return err
 		}
-		done, err := do(ctx, s, c.Path)
+		done, err := do(ctx, s, l.recipe, all[at])
 		switch {
 		case err != nil:
 		case a.json:
@@ -118,15 +118,15 @@ func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *
 func lockRevoke(a *app) *cobra.Command {
 	wait, timeout := false, time.Duration(0)
 	const short = "Ask the holder, or a contender, to let go: lock run ends its command then"
-	cmd := a.takes("lock", "revoke", short, func(ctx context.Context, s *session.Session, path string) (string, error) {
-		err := lock.Revoke(ctx, s, path)
+	cmd := a.takes("lock", "revoke", short, func(ctx context.Context, _ *session.Session, l *lock.Lock, c lock.Contender) (string, error) {
+		err := l.Revoke(ctx, c)
 		if err != nil || !wait && timeout == 0 {
 			return "revoked", err
 		}
 		errTimeout := timeoutError{fmt.Errorf("revoked, but it has not let go within %v", timeout)}
 		ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(timeout, math.MaxInt64), errTimeout)
 		defer cancel()
-		err = lock.Break(ctx, s, path, math.MaxInt64) // with this grace it only waits
+		err = l.Break(ctx, c, math.MaxInt64) // with this grace it only waits
 		if failed, ok := errors.AsType[*session.OpError](err); ok && failed.Op == "break" {
 			failed.Op = "revoke"
 		}
@@ -145,7 +145,7 @@ func lockRun(a *app) *cobra.Command {
 	cmd := a.runs("Run a command while a lock is held",
 		"Run a command while a lock is held: an exclusive one, with --shared the read side of a shared one, with -n a permit of a semaphore.",
 		func(ctx context.Context, s *session.Session, r *runner, path string) error {
-			opts := []lock.Option{lock.WithData([]byte(r.data)), lock.WithWarnAfter(0)}
+			opts := []lock.Option{lock.WithData([]byte(r.data)), lock.WithHeldWarning(0)}
 			var l *lock.Lock
 			var err error
 			switch {
@@ -280,19 +280,18 @@ func contendersOf(recipe string) func(context.Context, *session.Session, string)
 	}
 }
 
-// find returns the contenders of the queue at a path, or of the queue of the contender at it, and
-// the index of that contender, or of the first holder.
-func find(ctx context.Context, s *session.Session, at, recipe string) ([]lock.Contender, int, error) {
+// find opens the queue at a path, or the queue of the contender at it, and returns with it the
+// index of that contender, or of the first holder.
+func find(ctx context.Context, s *session.Session, at, recipe string) (lockHere, int, error) {
 	l, err := contendersOf(recipe)(ctx, s, at)
 	i := slices.IndexFunc(l.now, func(c lock.Contender) bool { return c.Path == at || c.Holding && path.Dir(c.Path) == at })
-	return l.now, i, cmp.Or(err, nobody(at, l.now, i < 0))
+	return l, i, cmp.Or(err, nobody(at, l.now, i < 0))
 }
 
 func rowsOf(all []lock.Contender) (rows []contender) {
 	for _, c := range all {
-		data, revoked := bytes.TrimPrefix(c.Data, []byte(znode.Unlock+"\n")), znode.Revoked(c.Data)
 		d := delayOf(c.Delayed)
-		row := contender{c.Path, state{"waits", d}, owner(c.Owner), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Held.UTC(), revoked, data, d}
+		row := contender{c.Path, state{"waits", d}, owner(c.Owner), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Held.UTC(), c.Revoked, c.Data, d}
 		switch {
 		case c.Unread:
 			row.State.word = "unreadable"

@@ -57,7 +57,7 @@ func TestLockWatchPrintsALineForEachChange(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		holder, _ := queued(t, "/a")
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Minute, func() { _ = holder.Release(t.Context()) })
+		time.AfterFunc(time.Minute, func() { _ = holder.Withdraw(t.Context()) })
 		time.AfterFunc(2*time.Minute, cancel)
 		out, code := typed("").run(ctx, t, "lock", "watch", "/a")
 		same(t, "lock-watch", transcript(out, code, "lock", "watch", "/a"))

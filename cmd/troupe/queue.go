@@ -150,8 +150,8 @@ func queueLs(a *app, name, what string) *cobra.Command {
 			return err
 		}
 		dead := deadLetters(s, args[0])
-		items, err := q.Len(ctx)
-		letters, errDead := dead.Len(ctx)
+		items, err := q.Stats(ctx)
+		letters, errDead := dead.Stats(ctx)
 		if name == "dead" {
 			q = dead
 		}
@@ -164,7 +164,7 @@ func queueLs(a *app, name, what string) *cobra.Command {
 			e.Dead = name == "dead" && !e.Claimed && e.Due.IsZero() // else it is in use as an item of its own queue
 			rows = append(rows, queueRowOf(a, e, false))
 		}
-		fmt.Fprintf(a.log, "%d items, %d dead letters; %d %s are listed\n", items, letters, len(rows), what)
+		fmt.Fprintf(a.log, "%d items, %d dead letters; %d %s are listed\n", items.Items, letters.Items, len(rows), what)
 		return list(a, rows)
 	})
 	cmd.Flags().Uint32Var(&limit, "limit", 100, "how many to list")
@@ -251,7 +251,8 @@ func queuePut(a *app) *cobra.Command {
 func queuePurge(a *app) *cobra.Command {
 	limit, dry := uint32(0), false
 	cmd := on(a, "purge PATH", "Delete items, claimed ones too, but no dead letters", queueAt, func(ctx context.Context, q *queue.Queue, args []string) error {
-		total, err := q.Len(ctx)
+		all, err := q.Stats(ctx)
+		total := all.Items
 		n := min(total, int(limit)) // items that are put meanwhile stay
 		switch {
 		case err != nil:

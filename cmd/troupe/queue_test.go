@@ -43,7 +43,7 @@ func TestQueueLsSaysWhyItStands(t *testing.T) {
 			must(q.Put(bubble.Minute(t), nil, queue.WithID(id), queue.WithDelay(delay)))
 		}
 		item := must(q.Take(bubble.Minute(t)))
-		require.NoError(t, item.Nack(bubble.Minute(t), queue.WithError(errors.New("no paper "+strings.Repeat("!", 200))), queue.After(100*time.Hour)))
+		require.NoError(t, item.Nack(bubble.Minute(t), queue.WithError(errors.New("no paper "+strings.Repeat("!", 200))), queue.WithPause(100*time.Hour)))
 		must(q.Put(bubble.Minute(t), nil, queue.WithID("held")))
 		must(q.Take(bubble.Minute(t)))
 		time.Sleep(5*time.Minute + 12*time.Second)
@@ -179,7 +179,7 @@ func TestQueueShowOfWhatCannotBeRead(t *testing.T) {
 		const letters = "/jobs/dead/items/-1-0000000000/"
 		require.NoError(t, t.Server.Create(letters+"11111111-2222-4333-8444-666666666666-queue-0000000000", []byte("foreign")))
 		const hidden = "22222222-2222-4333-8444-555555555555"
-		must(t.Session(session.WithAuth("digest", []byte("alice:secret"))).Create(bubble.Minute(t), letters+hidden+"-queue-0000000001", nil, session.NodeACL(session.AuthACL(session.PermAll)...)))
+		must(t.Session(session.WithAuth("digest", []byte("alice:secret"))).Create(bubble.Minute(t), letters+hidden+"-queue-0000000001", nil, session.WithNodeACL(session.AuthACL(session.PermAll)...)))
 		for _, id := range []string{"11111111-2222-4333-8444-555555555555", "11111111-2222-4333-8444-666666666666"} {
 			out := exits(t, 0, "queue", "show", "/jobs", id)
 			require.Regexp(t, `state +unreadable\n`, out)

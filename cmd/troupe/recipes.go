@@ -36,7 +36,7 @@ type memberRow struct {
 
 func memberRows(v members.View) (rows []memberRow) {
 	for _, m := range v.Members {
-		rows = append(rows, memberRow{m.ID, m.Unread, m.Token, sessionID(m.SessionID), m.Since.UTC(), m.Data})
+		rows = append(rows, memberRow{m.Name, m.Unread, m.Token, sessionID(m.SessionID), m.Since.UTC(), m.Data})
 	}
 	return rows
 }
@@ -48,7 +48,7 @@ func groupAt(ctx context.Context, s *session.Session, path string) (g groupHere,
 	if g.recipe, err = members.New(s, path); err == nil {
 		g.now, err = g.recipe.Members(ctx)
 	}
-	contends := func(m members.Member) bool { _, is := znode.ParseContender(m.ID); return is }
+	contends := func(m members.Member) bool { _, is := znode.ParseContender(m.Name); return is }
 	if err == nil && (len(g.now.Members) == 0 || slices.ContainsFunc(g.now.Members, contends)) {
 		err = mustBe(ctx, s, path, "group")
 	}
@@ -126,9 +126,17 @@ type vote struct {
 
 func (v vote) String() string { return v.Site + ":" + v.Vote }
 
+func transactionsIn(ctx context.Context, s *session.Session, path string) ([]twopc.Entry, error) {
+	c, err := twopc.NewCoordinator(s, path)
+	if err != nil {
+		return nil, err
+	}
+	return c.List(ctx)
+}
+
 // transactionsAt are those at a path that exists.
 func transactionsAt(ctx context.Context, s *session.Session, path string) (rows []transactionRow, err error) {
-	all, err := twopc.List(ctx, s, path)
+	all, err := transactionsIn(ctx, s, path)
 	if errors.Is(err, session.ErrNoNode) || err == nil && len(all) == 0 {
 		err = mustBe(ctx, s, path, "path of transactions", "tx", "coordinators", "alive")
 	}

@@ -18,12 +18,12 @@ func TestALackOfRightsIsNotNobody(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		alice := t.Session(session.WithAuth("digest", []byte("alice:secret")))
 		for _, path := range []string{"/l", "/e"} {
-			must(alice.Create(bubble.Minute(t), path, nil, session.NodeACL(session.AuthACL(session.PermAll)...)))
+			must(alice.Create(bubble.Minute(t), path, nil, session.WithNodeACL(session.AuthACL(session.PermAll)...)))
 		}
 		g := locked(t, alice, "/l")
 		e := must(election.New(alice, "/e"))
 		term := must(e.Lead(bubble.Minute(t)))
-		for _, command := range each(strings.NewReplacer("GRANT", g.Path(), "TERM", term.Path(), "ID", e.ID()).Replace(`lock break /l -y
+		for _, command := range each(strings.NewReplacer("GRANT", g.Path(), "TERM", term.Path(), "ID", e.Name()).Replace(`lock break /l -y
 lock break GRANT -y
 lock revoke /l -y
 lock revoke GRANT -y

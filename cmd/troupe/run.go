@@ -199,7 +199,7 @@ func (r *runner) under(p possession, env ...string) error {
 	data, _, _ := p.Session().Get(p.Context(), p.Path()) // p.revoked may close a moment later
 	switch {
 	case p.revoked != nil && znode.Revoked(data): // while it waited
-		err = failure{statusLost, session.ErrRevoked}
+		err = failure{statusLost, errors.New("the lock was revoked before the command was started")}
 	case r.told != 0:
 		err = r.givenUp()
 	case !p.Valid() || !r.overlap && r.spare(p) <= 0:

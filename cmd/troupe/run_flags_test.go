@@ -20,11 +20,12 @@ func TestARunSaysWhoseItIsAndWhatFor(t *testing.T) {
 	s := client(t, server.Servers()[0])
 	for _, kind := range [][]string{nil, {"--shared"}, {"-n", "1"}} {
 		path := "/a" + string(rune('0'+len(kind)))
-		p := startScript(t, server, "echo up; exec sleep 60", append(append([]string{"lock", "run"}, kind...), path, "--name", "orders-7", "--data", "nightly")...)
+		p := startScript(t, server, "echo up; exec sleep 60", append(append([]string{"lock", "run"}, kind...), path, "--name", "orders-7", "--data", "unlock\nnightly")...)
 		require.Equal(t, "up", p.line(), &p.log)
 		c := awaitContenders(t, s, path, 1)[0]
 		require.Equal(t, "orders-7", c.Owner.Name)
-		require.Equal(t, "nightly", string(c.Data))
+		require.Equal(t, "unlock\nnightly", string(c.Data))
+		require.False(t, c.Revoked, "its data only begin like a revocation")
 	}
 	p := startScript(t, server, "echo up; exec sleep 60", "election", "run", "/e", "--name", "orders-7", "--data", "http://a")
 	require.Equal(t, "up", p.line(), &p.log)

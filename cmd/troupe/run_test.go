@@ -83,7 +83,7 @@ func (p *running) signal(sig syscall.Signal) {
 func awaitContenders(t *testing.T, s *session.Session, path string, n int) []lock.Contender {
 	t.Helper()
 	l := must(lock.New(s, path))
-	return bubble.Await(t, l.Observe(bubble.Minute(t)), "contenders", func(all []lock.Contender) bool { return len(all) == n })
+	return bubble.Await(t, l.Observe(bubble.Minute(t)), "contenders", func(v lock.View) bool { return len(v.Contenders) == n }).Contenders
 }
 
 // taken is a lock that another session holds, with that session.
@@ -145,7 +145,6 @@ func TestTheStatusIsTheCommandsOrSaysWhyThereIsNone(t *testing.T) {
 		"an error, quiet":      {[]string{"lock", "run", "g", at, "--quiet", "--", "true"}, 125, "not absolute"},
 		"no server, quiet":     {[]string{"lock", "run", "/g", "--servers", "127.0.0.1:1", "--connect-timeout", "50ms", "--quiet", "--", "true"}, 125, "no connection to ZooKeeper for "},
 		"a bad name":           {[]string{"lock", "run", "/g", at, "--name", "a\x1b", "--", "true"}, 125, "not printable"},
-		"bad data":             {[]string{"lock", "run", "/g", at, "--data", "unlock", "--", "true"}, 125, "must not begin with"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -295,7 +294,7 @@ func TestWhatCannotBeReleasedGoesWithTheSession(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
-		must(s.Create(bubble.Minute(t), "/a", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermDelete)...)))
+		must(s.Create(bubble.Minute(t), "/a", nil, session.WithNodeACL(session.AnyoneACL(session.PermAll&^session.PermDelete)...)))
 		g := locked(t, s, "/a")
 		r := &runner{app: &app{out: &printer{Writer: io.Discard}, log: io.Discard}, argv: []string{"sh", "-c", "exit 7"}}
 		err := r.under(possession{g.Hold, "/a", g.Revoked(), g.Release})
@@ -325,7 +324,7 @@ func TestACommandWhosePlaceIsRevokedIsNotStarted(t *testing.T) {
 	server := zktest.Start(t)
 	s, g := taken(t, server, "/a")
 	p := startScript(t, server, "echo up", "lock", "run", "/a")
-	require.NoError(t, lock.Revoke(t.Context(), s, awaitContenders(t, s, "/a", 2)[1].Path))
+	require.NoError(t, must(lock.New(s, "/a")).Revoke(t.Context(), awaitContenders(t, s, "/a", 2)[1]))
 	require.NoError(t, g.Release(t.Context()))
 	out, status := p.end()
 	require.Equal(t, 123, status)

@@ -43,7 +43,7 @@ func TestExitStatuses(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		queued(t, "/held")
-		must(t.Session(session.WithAuth("digest", []byte("a:b"))).Create(bubble.Minute(t), "/private", nil, session.NodeACL(session.AuthACL(session.PermAll)...)))
+		must(t.Session(session.WithAuth("digest", []byte("a:b"))).Create(bubble.Minute(t), "/private", nil, session.WithNodeACL(session.AuthACL(session.PermAll)...)))
 		all := connecting(root(&app{}))
 		for name, cmd := range all {
 			statusOf(t, name, cmd)

@@ -23,7 +23,7 @@ func four(t *bubble.World) (*election.Term, *election.Election) {
 	t.Helper()
 	term, b := campaigning(t, "/e")
 	for _, id := range []string{"c", "d"} {
-		e := must(election.New(t.Session(), "/e", election.WithID(id)))
+		e := must(election.New(t.Session(), "/e", election.WithName(id)))
 		e.Campaign()
 		synctest.Wait()
 	}
@@ -36,7 +36,7 @@ func order(t *bubble.World, e *election.Election) (ids string) {
 	synctest.Wait()
 	all := must(e.Candidates(bubble.Minute(t)))
 	for _, c := range all {
-		ids += c.ID
+		ids += c.Name
 	}
 	return ids
 }
@@ -132,10 +132,10 @@ func TestTransferOnRealServers(t *testing.T) {
 	s := bubble.Open(t, zk.Servers())
 	var terms []<-chan *election.Term
 	for _, id := range []string{"a", "b", "c"} {
-		e := must(election.New(s, "/e", election.WithID(id)))
+		e := must(election.New(s, "/e", election.WithName(id)))
 		e.Campaign()
-		bubble.Await(t, e.Standing(bubble.Minute(t)), "queued", func(now election.Standing) bool {
-			return now.Phase == election.Leading || now.Phase == election.Waiting
+		bubble.Await(t, e.ObserveStatus(bubble.Minute(t)), "queued", func(now election.Status) bool {
+			return now.State == election.Leading || now.State == election.Waiting
 		})
 		terms = append(terms, e.Leader())
 	}

@@ -26,12 +26,12 @@ func TestTxCommands(t *testing.T) {
 		for i, id := range []string{"t-1", "t-2", "t-3"} {
 			must(c.Begin(bubble.Minute(t), id, nil, "ledger", "stock"))
 			voted[i] = bubble.Get(t, proposals["ledger"])
-			require.NoError(t, voted[i].Commit(bubble.Minute(t)))
+			require.NoError(t, voted[i].VoteCommit(bubble.Minute(t)))
 		}
-		require.NoError(t, bubble.Get(t, proposals["stock"]).Commit(bubble.Minute(t)))
+		require.NoError(t, bubble.Get(t, proposals["stock"]).VoteCommit(bubble.Minute(t)))
 		bubble.Closes(t, voted[0].Decided())
 		require.NoError(t, voted[0].Ack(bubble.Minute(t)))
-		require.NoError(t, bubble.Get(t, proposals["stock"]).Abort(bubble.Minute(t), "out of \x1b[31mstock"))
+		require.NoError(t, bubble.Get(t, proposals["stock"]).VoteAbort(bubble.Minute(t), "out of \x1b[31mstock"))
 		require.NoError(t, t.Server.Create("/pay/tx/foreign", []byte("{}")))
 		golden(t, "tx", each("tx ls /pay\ntx show /pay t-2\ntx show /pay t-2 -o json\ntx show /pay no\ntx ls /no\ntx ls /zookeeper\ntx ls /pay/inbox/ledger/x")...)
 	})

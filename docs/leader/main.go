@@ -31,7 +31,7 @@ func lead(ctx context.Context, servers []string, bill func(context.Context, int6
 	if err != nil {
 		return err
 	}
-	defer sess.CloseWithin(5 * time.Second) // hands over to another process at once
+	defer session.CloseWithin(sess, 5*time.Second) // hands over to another process at once
 
 	leader, err := election.New(sess, "/services/billing/leader")
 	if err != nil {

@@ -39,13 +39,13 @@ func run(ctx context.Context, log *slog.Logger, servers []string, name, listen s
 	if err != nil {
 		return err
 	}
-	defer sess.CloseWithin(5 * time.Second)
+	defer session.CloseWithin(sess, 5*time.Second)
 
-	leader, err := election.New(sess, "/reports/leader", election.WithID(name))
+	leader, err := election.New(sess, "/reports/leader", election.WithName(name))
 	if err != nil {
 		return err
 	}
-	defer closeWithin(leader, 5*time.Second)
+	defer session.CloseWithin(leader, 5*time.Second)
 
 	page, err := serveStatus(ctx, listen, sess, leader)
 	if err != nil {
@@ -61,14 +61,4 @@ func run(ctx context.Context, log *slog.Logger, servers []string, name, listen s
 		return nil // the service was asked to stop
 	}
 	return err
-}
-
-// closeWithin closes c with a context of its own, because the context of the run has ended by then.
-func closeWithin(c interface {
-	Close(ctx context.Context) error
-}, d time.Duration,
-) {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	defer cancel()
-	_ = c.Close(ctx) // what was not confirmed ends when the session expires
 }

@@ -32,7 +32,7 @@ func serveStatus(ctx context.Context, listen string, sess *session.Session, lead
 			fmt.Fprintf(w, "leader: %v\n", err)
 			return
 		}
-		fmt.Fprintf(w, "leader: %s, token %d, this process: %v, at work: %v\n", now.ID, now.Token, now.Self, now.Ready)
+		fmt.Fprintf(w, "leader: %s, token %d, this process: %v, at work: %v\n", now.Name, now.Token, now.Self, now.Ready)
 	}
 	p := &page{served: make(chan struct{}), addr: listener.Addr().String()}
 	p.server = http.Server{Handler: http.HandlerFunc(handler), ReadHeaderTimeout: time.Second}

@@ -46,7 +46,7 @@ func run(ctx context.Context, zk string) error {
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second)
+	defer session.CloseWithin(s, 5*time.Second)
 	defer s.DeleteAll(ctx, "/") //nolint:errcheck // the next run has another path
 	report, err := prio.Acquire(ctx, s, lockPath, 500)
 	if err != nil {

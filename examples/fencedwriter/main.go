@@ -51,7 +51,7 @@ func run(ctx context.Context, zk string) error {
 	if err != nil {
 		return err
 	}
-	defer sleepy.Session().CloseWithin(5 * time.Second)
+	defer session.CloseWithin(sleepy.Session(), 5*time.Second)
 	fmt.Printf("sleepy holds the lock, with token %d, and writes a line\n", sleepy.Token())
 	if err := ledger.write(sleepy.Sequencer().String(), "sleepy was here"); err != nil {
 		return err
@@ -66,7 +66,7 @@ func run(ctx context.Context, zk string) error {
 	if err != nil {
 		return err
 	}
-	defer brisk.Session().CloseWithin(5 * time.Second)
+	defer session.CloseWithin(brisk.Session(), 5*time.Second)
 	defer brisk.Session().DeleteAll(ctx, "/") //nolint:errcheck // it is only tidier
 	fmt.Printf("brisk holds the lock, with token %d, and writes a line\n", brisk.Token())
 	if err := ledger.write(brisk.Sequencer().String(), "brisk was here"); err != nil {

@@ -67,7 +67,7 @@ func run(ctx context.Context, zk string) error {
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second)
+	defer session.CloseWithin(s, 5*time.Second)
 	defer s.DeleteAll(ctx, "/") //nolint:errcheck // it is only tidier
 	jobs, err1 := open(s)
 	dead, err2 := queue.New(s, "/dead-jobs")
@@ -132,12 +132,12 @@ func check(ctx context.Context, jobs, dead *queue.Queue, done <-chan string) err
 		return err
 	}
 	fmt.Printf("a dead letter: %q\n", buried.Data())
-	left, err := jobs.Len(ctx)
+	left, err := jobs.Stats(ctx)
 	if err != nil {
 		return err
 	}
-	if left != 0 || string(buried.Data()) != hopeless {
-		return fmt.Errorf("%d jobs are left, and the dead letter is %q", left, buried.Data())
+	if left.Items != 0 || string(buried.Data()) != hopeless {
+		return fmt.Errorf("%d jobs are left, and the dead letter is %q", left.Items, buried.Data())
 	}
 	fmt.Println("every job was done once")
 	return nil

@@ -16,7 +16,7 @@ func work(ctx context.Context, zk string, number int, done chan<- string) error 
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second)
+	defer session.CloseWithin(s, 5*time.Second)
 	jobs, err := open(s)
 	if err != nil {
 		return err

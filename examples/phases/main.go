@@ -73,7 +73,7 @@ func run(ctx context.Context, zk string) error {
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second)
+	defer session.CloseWithin(s, 5*time.Second)
 	defer s.DeleteAll(ctx, "/") //nolint:errcheck // it is only tidier
 	var shared, alone rod
 	shared[0][0], alone[0][0] = 1, 1
@@ -100,8 +100,8 @@ func work(ctx context.Context, zk string, server *zktest.Server, number int, r *
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second)
-	together, err := barrier.NewDouble(s, "/rod", workers, barrier.WithID(fmt.Sprintf("worker-%d", number)))
+	defer session.CloseWithin(s, 5*time.Second)
+	together, err := barrier.NewDouble(s, "/rod", workers, barrier.WithName(fmt.Sprintf("worker-%d", number)))
 	if err != nil {
 		return err
 	}

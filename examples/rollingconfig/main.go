@@ -56,7 +56,7 @@ func run(ctx context.Context, zk string) error {
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second)
+	defer session.CloseWithin(s, 5*time.Second)
 	defer s.DeleteAll(ctx, "/") //nolint:errcheck // it is only tidier
 	if _, err := s.Create(ctx, configPath, []byte(`{"rate": 100}`)); err != nil {
 		return err

@@ -24,7 +24,7 @@ func serve(ctx context.Context, zk string, number int, reports chan<- report) er
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second) // and its locks
+	defer session.CloseWithin(s, 5*time.Second) // and its locks
 	slots, err1 := lock.NewSemaphore(s, slotsPath, atOnce)
 	cell, err2 := config.Open(ctx, s, configPath, config.JSON[limits]())
 	if err := errors.Join(err1, err2); err != nil {

@@ -48,8 +48,8 @@ func run(ctx context.Context, zk string) error {
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second) // and what is made with it
-	defer s.DeleteAll(ctx, "/")          //nolint:errcheck // it is only tidier
+	defer session.CloseWithin(s, 5*time.Second) // and what is made with it
+	defer s.DeleteAll(ctx, "/")                 //nolint:errcheck // it is only tidier
 	press, err1 := lock.New(s, "/locks/press")
 	leader, err2 := election.New(s, "/leaders/press")
 	line, err3 := queue.New(s, "/queues/press")
@@ -106,7 +106,7 @@ func run(ctx context.Context, zk string) error {
 }
 
 // closeAll closes recipes before DeleteAll: an open one would make again what that deletes.
-func closeAll(ctx context.Context, recipes ...interface{ Close(context.Context) error }) {
+func closeAll(ctx context.Context, recipes ...session.Closer) {
 	for _, r := range recipes {
 		if err := r.Close(ctx); err != nil {
 			log.Print(err)

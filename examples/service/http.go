@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/fx"
 
-	"github.com/troupe-go/troupe/fxmodule/health"
+	"github.com/troupe-go/troupe/health"
 )
 
 const (

@@ -49,7 +49,7 @@ func reload(_ context.Context, now config.Snapshot[Settings], level *slog.LevelV
 	return nil
 }
 
-// remind puts a reminder into the queue each minute, while this process leads. With Under,
+// remind puts a reminder into the queue each minute, while this process leads. With WithHold,
 // ZooKeeper refuses it if the term is over, even if this process does not know yet.
 func remind(ctx context.Context, term *election.Term, p Parts, log *slog.Logger) error {
 	log.Info("this process reminds", "token", term.Token())
@@ -59,7 +59,7 @@ func remind(ctx context.Context, term *election.Term, p Parts, log *slog.Logger)
 			return nil
 		case <-time.After(time.Minute):
 		}
-		if _, err := p.Letters.Put(ctx, []byte("all: the office closes at six."), queue.Under(term)); err != nil {
+		if _, err := p.Letters.Put(ctx, []byte("all: the office closes at six."), queue.WithHold(term)); err != nil {
 			return err // it ends the service, unless the term is over
 		}
 	}

@@ -87,7 +87,7 @@ func process(ctx context.Context, zk, dir, name string) error {
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second) // and its recipes
+	defer session.CloseWithin(s, 5*time.Second) // and its recipes
 	if name == coordinator {
 		return coordinate(ctx, s)
 	}
@@ -115,7 +115,7 @@ func tell(ctx context.Context, zk, _, _ string) error {
 	if err != nil {
 		return err
 	}
-	defer keeper.CloseWithin(5 * time.Second)
+	defer session.CloseWithin(keeper, 5*time.Second)
 	defer keeper.DeleteAll(context.WithoutCancel(ctx), "/") //nolint:errcheck // it is only tidier
 	dir, err := os.MkdirTemp("", "troupe-transfer-")
 	if err != nil {

@@ -41,9 +41,9 @@ func handle(ctx context.Context, l *ledger, p *twopc.Proposal) error {
 		err := l.promise(t)
 		switch {
 		case err == nil:
-			err = p.Commit(ctx)
+			err = p.VoteCommit(ctx)
 		case errors.Is(err, errPoor):
-			err = p.Abort(ctx, err.Error())
+			err = p.VoteAbort(ctx, err.Error())
 		}
 		if err != nil && !errors.Is(err, twopc.ErrDecided) { // decided: it was aborted before this site had voted
 			return err

@@ -34,7 +34,7 @@ func (w *worker) coordinate(ctx context.Context, term *election.Term) error {
 			if put[name] {
 				continue
 			}
-			_, err := w.queue.Put(ctx, nil, queue.WithID(name), queue.Under(term))
+			_, err := w.queue.Put(ctx, nil, queue.WithID(name), queue.WithHold(term))
 			switch {
 			case errors.Is(err, session.ErrLost):
 				fmt.Println("refused", n, term.Token())

@@ -84,7 +84,7 @@ func tell(ctx context.Context, zk, dir, _ string) error {
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second)
+	defer session.CloseWithin(s, 5*time.Second)
 	defer s.DeleteAll(context.WithoutCancel(ctx), "/") //nolint:errcheck // it is only tidier
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // in any case no process is left
@@ -135,7 +135,7 @@ func follow(ctx context.Context, s *session.Session, t tree, p *pool) error {
 		case now := <-results:
 			done = len(now.Names)
 		case now := <-leaders:
-			leader = now.ID
+			leader = now.Name
 		case <-tick.C:
 			if err := p.ended(); err != nil {
 				return err

@@ -49,9 +49,9 @@ func serve(ctx context.Context, zk, dir, name string) error {
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second)
+	defer session.CloseWithin(s, 5*time.Second)
 	q, err1 := queue.New(s, queuePath, queue.WithMaxAttempts(math.MaxInt)) // for any number of workers that die of a batch
-	candidate, err2 := election.New(s, leaderPath, election.WithID(name))
+	candidate, err2 := election.New(s, leaderPath, election.WithName(name))
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}

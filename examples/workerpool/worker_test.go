@@ -71,7 +71,7 @@ func TestTheNextCoordinatorGoesOn(t *testing.T) {
 	srv.Expire(w.session.Status().SessionID)
 	<-first.Done()
 	require.NoError(t, w.coordinate(t.Context(), first), "it puts nothing")
-	require.Zero(t, must(w.queue.Len(t.Context())))
+	require.Zero(t, must(w.queue.Stats(t.Context())).Items)
 
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 2)

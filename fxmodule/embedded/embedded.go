@@ -1,6 +1,6 @@
 // Package embedded links a ZooKeeper server into the program, for development: with
-// fxmodule.Config.Embedded the module starts it in place of connecting to servers. Import it for
-// that alone; a program that does not is smaller, and refuses Config.Embedded.
+// fxmodule.Config.Embedded the module starts it instead of connecting to servers. The package has
+// no other use. Without the import a program is smaller, and Config.Validate refuses Embedded.
 //
 //	import _ "github.com/troupe-go/troupe/fxmodule/embedded"
 package embedded

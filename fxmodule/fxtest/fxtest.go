@@ -1,6 +1,6 @@
-// Package fxtest has an application of fxmodule use a server of zktest, so that a service is tested
-// as it is, under faults, and in virtual time: within testing/synctest everything connects in
-// memory.
+// Package fxtest connects an application of fxmodule to a server of zktest, so that a service is
+// tested as it is, under faults, and in virtual time: it connects in memory, in testing/synctest
+// too.
 package fxtest
 
 import (
@@ -11,15 +11,15 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Server has the application's session connect to s, in place of the servers of its Config, whose
-// other fields stay as they are, but for TLS and Embedded. It goes with the service's own options:
+// Server connects the application's session to s instead of the servers of its Config, and ignores
+// TLS and Embedded; the other fields of the Config apply. Add it to the service's own options:
 //
 //	app := fx.New(service(), fxtest.Server(srv))
 //
-// The test closes s.
+// It does not close s.
 func Server(s *zktest.Server) fx.Option { return connected(s, ``) }
 
-// ServerOf is Server for the fxmodule.Session of a name.
+// ServerOf is [Server] for the fxmodule.NamedSession of that name.
 func ServerOf(session string, s *zktest.Server) fx.Option {
 	return connected(s, `name:"`+session+`"`)
 }

@@ -124,7 +124,7 @@ func open(tc *TestCluster, servers []string, d time.Duration, opts ...session.Op
 
 func (c *client) Close() {
 	c.Conn.Close()
-	_ = c.sess.CloseWithin(time.Second)
+	_ = session.CloseWithin(c.sess, time.Second)
 }
 
 // AddAuth does what the view says when it refuses: it makes the session with the credential.

@@ -3,7 +3,11 @@
 // with types above this package are given their types by package recipe.
 package seam
 
-import "github.com/troupe-go/troupe/internal/znode"
+import (
+	"fmt"
+
+	"github.com/troupe-go/troupe/internal/znode"
+)
 
 // NewClient makes a client of a session, which is a *session.Session. It does not connect. on is
 // called from goroutines of the session, with one event at a time, in order; it must not block and
@@ -20,12 +24,30 @@ var Identity func(session any) znode.Identity
 var (
 	AfterStart  any // func(*session.Session, func())
 	Beside      any // func(a, b *session.Session) bool
+	DeferStart  any // session.Option
 	EnsureAbove any // func(context.Context, *session.Session, string, int) error
 	Failed      any // func(s *session.Session, op, path string, err error) error
 	HoldOf      any // func(session.Possession) *session.Hold
+	HoldsFrom   any // func(context.Context) []*session.Hold
 	JoinHolds   any // func([]*session.Hold, func(error)) (*session.Hold, func(error) bool)
 	Logger      any // func(*session.Session) *slog.Logger
 	Reaches     any // func(a, b *session.Session) bool
 	Scope       any // func(*session.Session) actors.Scope
+	Start       any // func(*session.Session)
+	Under       any // func(session.Op, session.Possession) session.Op
+	Within      any // func(context.Context, session.Possession) (context.Context, context.CancelFunc)
 	CheckACL    any // func([]session.ACL) error
 )
+
+// Apply is recipe.Apply, for package session too.
+func Apply[O any, F ~func(*O) error](o *O, opts []F) error {
+	for i, opt := range opts {
+		if opt == nil {
+			return fmt.Errorf("opts[%d]: nil", i)
+		}
+		if err := opt(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}

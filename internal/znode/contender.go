@@ -95,8 +95,11 @@ func (c Contender) Downgraded(g GUID) (string, bool) {
 		return "", false
 	}
 	name := fmt.Sprintf("%s%010d", prefix, c.Seq)
-	if c.Prefix == "__lock__" {
-		return strings.ReplaceAll(string(g), "-", "") + name, true
+	switch {
+	case c.Prefix == "__lock__":
+		return Bare.Head(g, 0, name), true
+	case c.GUID != "" && !strings.HasPrefix(c.Name, protection):
+		return Page.Head(g, 0, name), true
 	}
 	return Protect(g, name), true
 }

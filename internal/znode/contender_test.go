@@ -307,10 +307,27 @@ func TestAHolderIsAskedByItsData(t *testing.T) {
 	require.Equal(t, "unlock\n", string(znode.WithUnlock(nil)))
 }
 
+func TestOwnDataAreNotTakenForNotes(t *testing.T) {
+	t.Parallel()
+	for data, want := range map[string]string{
+		"": "", "me": "me", "held": "held", "held by me": "held by me", "placed 47": "placed 47", "by me": "by me",
+		"unlock": "\nunlock", "unlocked": "\nunlocked", "held\n": "\nheld\n", "placed 47\nme": "\nplaced 47\nme", "by {": "\nby {",
+		"\n": "\n\n", "\nme": "\n\nme", "\n\nheld\n": "\n\n\nheld\n",
+	} {
+		shielded := znode.Shield([]byte(data))
+		require.Equal(t, want, string(shielded), "%q", data)
+		require.Equal(t, data, string(znode.Unshield(shielded)), "%q", data)
+		notes, _ := znode.ParseNotes(shielded)
+		require.Zero(t, notes, "%q", data)
+	}
+	require.Equal(t, "\nme", string(znode.Unshield([]byte("\nme"))), "another library's")
+}
+
 func FuzzNotes(f *testing.F) {
 	f.Add([]byte("unlock\nheld\nplaced 47\nme"))
 	f.Add([]byte("unlocked"))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		require.Equal(t, string(data), string(znode.Unshield(znode.Shield(data))))
 		notes, text := znode.ParseNotes(data)
 		require.Equal(t, znode.Revoked(data), notes.Unlock)
 		if inner, _ := znode.ParseNotes(text); inner != (znode.Notes{}) {

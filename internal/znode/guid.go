@@ -80,19 +80,20 @@ var hexDigit = func() (is [256]bool) {
 // Form is the form of a contender's name, which tells how its creator recognises it.
 type Form int
 
-// The forms that are written. Forms up to Bare have a GUID in the name; the others are recognised
+// The forms that are written. Forms up to Page have a GUID in the name; the others are recognised
 // by their owner and their data.
 const (
 	Dashed    Form = iota // _c_<guid>-<name>: Troupe, Curator
 	Undashed              // _c_<guid without dashes>-<name>: go-zookeeper
 	Bare                  // <guid without dashes><name>: kazoo
+	Page                  // <guid>-<name>: ZooKeeper's recipe page
 	OfSession             // <name><session id>-: ZooKeeper's WriteLock
 	Plain                 // <name>: ZooKeeper's LeaderElectionSupport
 	Alone                 // <name>, without a number behind it: one znode for all
 )
 
 // Named tells whether a contender of this form is recognised by its name.
-func (f Form) Named() bool { return f <= Bare }
+func (f Form) Named() bool { return f <= Page }
 
 // Head is the contender's name without its number.
 func (f Form) Head(g GUID, session int64, name string) string {
@@ -101,6 +102,8 @@ func (f Form) Head(g GUID, session int64, name string) string {
 		return protection + g.undashed() + "-" + name
 	case Bare:
 		return g.undashed() + name
+	case Page:
+		return string(g) + "-" + name
 	case OfSession:
 		return name + strconv.FormatInt(session, 10) + "-"
 	case Plain, Alone:

@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Identity names the creator of a znode, in its own words. The zero value is the unknown one.
-// session.Identity describes the fields.
+// Identity is session.Identity, with the forms in which znodes have it.
 type Identity struct {
 	Host    string `json:"host,omitempty"`
 	PID     int    `json:"pid,omitempty"`

@@ -112,6 +112,8 @@ func TestANameHasTheFormOfItsLibrary(t *testing.T) {
 		{znode.Undashed, "lock-", "_c_f81d4fae7dec4d0ba76500a0c91e6bf6-lock-", "lock-", true},
 		{znode.Bare, "__lock__", "f81d4fae7dec4d0ba76500a0c91e6bf6__lock__", "__lock__", true},
 		{znode.Bare, "__rlock__", "f81d4fae7dec4d0ba76500a0c91e6bf6__rlock__", "__rlock__", true},
+		{znode.Page, "lock-", "f81d4fae-7dec-4d0b-a765-00a0c91e6bf6-lock-", "lock-", true},
+		{znode.Page, "write-", "f81d4fae-7dec-4d0b-a765-00a0c91e6bf6-write-", "write-", true},
 		{znode.OfSession, "x-", "x--72057594037927936-", "x-", false},
 		{znode.Plain, "n_", "n_", "n_", false},
 		{znode.Alone, "controller", "controller", "", false},

@@ -15,7 +15,8 @@ import (
 //	by {…}       its creator, as JSON: see [Identity]
 //
 // The last is written once, with the data, and stays with them: [ParseNotes] leaves it in the body,
-// and [CutIdentity] takes it off.
+// and [CutIdentity] takes it off. Own data that begin like a note have an empty line in front:
+// [Shield].
 type Notes struct {
 	Unlock bool
 	Held   bool
@@ -61,6 +62,28 @@ func (n Notes) Write(body []byte) []byte {
 		data = append(data, placed+strconv.FormatInt(n.Placed, 10)+"\n"...)
 	}
 	return append(data, body...)
+}
+
+// Shield puts an empty line in front of a contender's own data that begin like notes, or with an
+// empty line, so that they are not taken for notes. It changes no other data.
+func Shield(data []byte) []byte {
+	if !shielded(data) {
+		return data
+	}
+	return append([]byte("\n"), data...)
+}
+
+// Unshield takes off what Shield has put in front.
+func Unshield(data []byte) []byte {
+	if given, is := bytes.CutPrefix(data, []byte("\n")); is && shielded(given) {
+		return given
+	}
+	return data
+}
+
+func shielded(data []byte) bool {
+	notes, _ := ParseNotes(data)
+	return notes != Notes{} || bytes.HasPrefix(data, []byte(By)) || bytes.HasPrefix(data, []byte("\n"))
 }
 
 // Unlock is the beginning of the data of a contender that is asked to give up.

@@ -1,6 +1,7 @@
 // Package recipetest tests recipes' machines: with golden traces, against a declared table of
 // transitions ([Table]), and in a [World] of many machines over ZooKeeper's data tree, where things
-// happen in an order that the test chooses, or that is drawn at random ([Schedules]).
+// happen in an order that the test chooses, or that is drawn at random ([Schedules]). It is outside
+// the promise of 1.0: a minor version may change it.
 //
 // A golden trace, or story, is the events of a machine and its effects. There are two ways to write
 // one: as a text file, or in Go with [Trace]. With go test -recipetest.rewrite, the effects are

@@ -20,11 +20,11 @@ type Barrier struct {
 	session *session.Session
 	life    *recipe.Handle
 	path    string
-	id      string
+	name    string
 }
 
-// Position is the state of a barrier.
-type Position struct {
+// Status is the state of a barrier.
+type Status struct {
 	Raised bool // it is up: Wait blocks
 	Stale  bool // the connection is down: this is the last known state
 }
@@ -34,17 +34,17 @@ type Position struct {
 func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	o, err := configure("barrier.New", s, path, opts)
 	if err == nil && o.untilExpiry {
-		err = recipe.Failed(s, "barrier.New", path, fmt.Errorf("UntilExpiry: %w: there are no passages", session.ErrUnsupported))
+		err = recipe.Failed(s, "barrier.New", path, fmt.Errorf("WithUntilExpiry: %w: there are no passages", session.ErrUnsupported))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Barrier{session: s, path: path, id: o.id, life: recipe.NewHandle(s, "barrier", path, o.acl...)}, nil
+	return &Barrier{session: s, path: path, name: o.name, life: recipe.NewHandle(s, "barrier", path, o.acl...)}, nil
 }
 
-// Close ends this handle: its calls end with session.ErrClosed, and the channels of Observe close.
-// The znode stays. Close does not wait, and is idempotent; ctx is not used.
-func (b *Barrier) Close(context.Context) error {
+// Close ends this handle: its calls end with session.ErrClosed, and the channels of ObserveStatus
+// close. The znode stays. Close is idempotent, and does not wait: ctx is not used.
+func (b *Barrier) Close(ctx context.Context) error {
 	b.life.Close()
 	return nil
 }
@@ -61,7 +61,7 @@ func (b *Barrier) Raise(ctx context.Context) error {
 	ctx, leave := b.life.Within(ctx)
 	defer leave()
 	for {
-		_, err := b.session.Create(ctx, b.path, []byte(b.id), session.Parents())
+		_, err := b.session.Create(ctx, b.path, []byte(b.name), session.Parents())
 		switch {
 		case errors.Is(err, session.ErrNodeExists):
 			return nil
@@ -166,11 +166,12 @@ func (b *Barrier) awaitDown(t *observe.Turn, down *notify.Latch, try int) {
 	})
 }
 
-// Observe subscribes to the state of the barrier: the current state first, then each change,
-// replacing one that was not received. The channel closes when ctx or the session ends.
-func (b *Barrier) Observe(ctx context.Context) <-chan Position {
-	out := notify.NewLatest[Position]()
-	var last *Position // over all incarnations
+// ObserveStatus subscribes to the status of the barrier: the current one first, then each change;
+// the newest replaces one that was not received. The package closes the channel when ctx, this
+// handle or the session ends.
+func (b *Barrier) ObserveStatus(ctx context.Context) <-chan Status {
+	out := notify.NewLatest[Status]()
+	var last *Status // over all incarnations
 	ctx, leave := b.life.Within(ctx)
 	ended := func(error) {
 		leave()
@@ -178,7 +179,7 @@ func (b *Barrier) Observe(ctx context.Context) <-chan Position {
 	}
 	observe.Run(ctx, observe.Spec{Session: b.session, Kind: "barrier view", Path: b.path, Ended: ended, Begin: func(t *observe.Turn) {
 		observe.Each(t.Context(), t, b.session.WatchData(t.Context(), b.path), func(d session.Data, open bool) {
-			now := Position{Raised: d.Exists, Stale: d.Stale}
+			now := Status{Raised: d.Exists, Stale: d.Stale}
 			switch {
 			case !open:
 				t.End()
@@ -202,12 +203,12 @@ var (
 	// ErrCrowd means that there are more parties than agreed. With [ErrBroken], too many parties
 	// were waiting in a round, and none entered. Without it, all parties of the round are inside,
 	// and the party that gets this error is one too many. A process that was restarted also gets it
-	// if ZooKeeper has not noticed the death of its predecessor yet, unless both have the same id:
-	// see [WithID].
+	// if ZooKeeper has not noticed the death of its predecessor yet, unless both have the same
+	// name: see [WithName].
 	ErrCrowd error = double.ErrCrowd
 
-	// ErrReplaced means that another process with the same id arrived later, and has taken this
-	// party's position in the round: see [WithID]. A process that is meant to be replaced should
+	// ErrReplaced means that another process with the same name arrived later, and has taken this
+	// party's position in the round: see [WithName]. A process that is meant to be replaced should
 	// end now. If no other process has replaced this one, the arrival of its predecessor was
 	// carried out late: enter again.
 	ErrReplaced error = double.ErrReplaced

@@ -19,7 +19,7 @@ import (
 
 func TestWaitersPassWhenItIsLowered(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
-		a := newGate(w, w.Host("a"), barrier.WithID("migrator"))
+		a := newGate(w, w.Host("a"), barrier.WithName("migrator"))
 		require.NoError(w, a.Wait(w.Context()), "it is down")
 		require.NoError(w, a.Raise(w.Context()))
 		require.NoError(w, a.Raise(w.Context()), "it is up")
@@ -91,18 +91,18 @@ func TestObserve(t *testing.T) {
 		h := w.Host("a")
 		b := newGate(w, h)
 		ctx, cancel := context.WithCancel(w.Context())
-		positions := b.Observe(ctx)
-		require.Equal(w, barrier.Position{}, bubble.Now(w, positions))
+		states := b.ObserveStatus(ctx)
+		require.Equal(w, barrier.Status{}, bubble.Now(w, states))
 		require.NoError(w, b.Raise(w.Context()))
-		require.Equal(w, barrier.Position{Raised: true}, bubble.Now(w, positions))
+		require.Equal(w, barrier.Status{Raised: true}, bubble.Now(w, states))
 		heal := h.Machine.Partition()
-		require.Equal(w, barrier.Position{Raised: true, Stale: true}, bubble.Within(w, time.Minute, positions))
+		require.Equal(w, barrier.Status{Raised: true, Stale: true}, bubble.Within(w, time.Minute, states))
 		heal()
-		require.Equal(w, barrier.Position{Raised: true}, bubble.Within(w, time.Minute, positions))
+		require.Equal(w, barrier.Status{Raised: true}, bubble.Within(w, time.Minute, states))
 		require.NoError(w, newGate(w, w.Host("b")).Lower(w.Context()))
-		require.Equal(w, barrier.Position{}, bubble.Now(w, positions))
+		require.Equal(w, barrier.Status{}, bubble.Now(w, states))
 		cancel()
-		bubble.Closed(w, positions)
+		bubble.Closed(w, states)
 	})
 }
 
@@ -239,7 +239,7 @@ func TestB75_WaitAndBreakAreUpToDate(t *testing.T) {
 	bubble.EachRow(t, map[string]int{"a follower": 0, "the leader": 1}, func(w *bubble.World, lagging int) {
 		server := func(i int) []string { return w.Server.Hosts()[i : i+1] }
 		near, far := w.HostOn("a", server(1-lagging)), w.HostOn("b", server(lagging))
-		a, b := newDouble(w, near, 2, barrier.WithID("a")), newDouble(w, far, 2, barrier.WithID("b"))
+		a, b := newDouble(w, near, 2, barrier.WithName("a")), newDouble(w, far, 2, barrier.WithName("b"))
 		w.Server.Lag(lagging, 100)
 		require.NoError(w, newGate(w, near).Raise(w.Context()))
 		passed := beginWait(w, newGate(w, far))

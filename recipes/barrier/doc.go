@@ -26,7 +26,7 @@
 //   - A party that gives up, or dies, before the round is decided is withdrawn; the others go on
 //     waiting. If the decision came first, the party is in, and leaves at once. But if it has
 //     called Enter or Arrive again by then, the new call takes over its position.
-//   - Live processes with one id ([WithID]) are never inside together.
+//   - Live processes with one name ([WithName]) are never inside together.
 //   - The next round begins where the last one ended. Nothing polls.
 //
 // Only three things break a round: [Double.Break], parties that disagree about their number

@@ -48,7 +48,7 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 		return nil, recipe.Failed(s, op, path, fmt.Errorf("parties: %d: must be from 1 to %d", parties, maxParties))
 	}
 	d := &Double{session: s, path: path, parties: parties, warn: o.warn, acl: o.acl, entered: notify.NewHandoff[*Passage]()}
-	cfg := double.Config{Path: path, Parties: parties, ID: o.id, GUID: znode.NewGUID}
+	cfg := double.Config{Path: path, Parties: parties, ID: o.name, GUID: znode.NewGUID}
 	d.intents.mu.Lock() // until the host is set, so that no callback uses it before
 	defer d.intents.mu.Unlock()
 	d.host, err = recipe.New(recipe.Config{
@@ -119,11 +119,12 @@ func (d *Double) Enter(ctx context.Context) (*Passage, error) {
 }
 
 // Done closes when the Double has ended: by Close, with its session, because the round of a
-// [Double.Arrive] was broken, or because of a permanent failure. Err then says why.
+// [Double.Arrive] was broken, or by an error that arriving again would not fix. Err then says why.
 func (d *Double) Done() <-chan struct{} { return d.host.Done() }
 
-// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with
-// the session, or the cause of the failure.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed after Close or with the
+// session, [ErrBroken], [ErrCrowd] or [ErrReplaced] after [Double.Arrive], otherwise the error that
+// ended the Double.
 func (d *Double) Err() error { return d.host.Err() }
 
 // Close ends the party. A waiting party withdraws (its callers get session.ErrClosed); a party that
@@ -151,7 +152,7 @@ func (d *Double) outlasting(ctx context.Context) (context.Context, context.Cance
 
 // within tells whether ctx descends from the context of a passage of this barrier.
 func (d *Double) within(ctx context.Context) bool {
-	for h := range session.HoldsFrom(ctx) {
+	for _, h := range recipe.HoldsFrom(ctx) {
 		if h.Session() == d.session && strings.HasPrefix(h.Path(), d.path+"/") {
 			return true
 		}

@@ -62,10 +62,10 @@ func ExampleDouble() {
 	ctx, _, open, done := start()
 	defer done()
 
-	party := func(id string) []string {
+	party := func(name string) []string {
 		s := open() // each in a process of its own
 		defer s.Close(ctx)
-		rounds, err := barrier.NewDouble(s, "/rounds/batch", 3, barrier.WithID(id))
+		rounds, err := barrier.NewDouble(s, "/rounds/batch", 3, barrier.WithName(name))
 		if err != nil {
 			log.Fatal(err)
 		}

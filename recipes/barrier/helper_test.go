@@ -57,7 +57,7 @@ func newTeam(w *bubble.World, parties int) *team {
 	for i := range parties {
 		h := w.Host(fmt.Sprint("h", i))
 		t.hosts = append(t.hosts, h)
-		t.doubles = append(t.doubles, newDouble(w, h, parties, barrier.WithID(fmt.Sprint("p", i))))
+		t.doubles = append(t.doubles, newDouble(w, h, parties, barrier.WithName(fmt.Sprint("p", i))))
 	}
 	return t
 }

@@ -165,7 +165,7 @@ func TestHistories(t *testing.T) {
 					stops[at]()
 					pause(9000)
 					team.hosts[at] = w.Host(fmt.Sprint("anew", life))
-					team.doubles[at] = newDouble(w, team.hosts[at], parties, barrier.WithID(fmt.Sprint("p", at)))
+					team.doubles[at] = newDouble(w, team.hosts[at], parties, barrier.WithName(fmt.Sprint("p", at)))
 					start(at)
 				}
 				faults := []func(){partition, disconnect, disconnect, crash, nothing, stopServer, dieAndRestart} // with the same odds each

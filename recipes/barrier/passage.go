@@ -14,10 +14,10 @@ import (
 )
 
 // Passage is one party's possession of a round, from the opening to its departure. Done closes when
-// the party departs, or when the session can no longer prove that it is alive (with [UntilExpiry]:
-// when it is known to have expired). Err then is session.ErrReleased, or session.ErrLost wrapping
-// its cause. The Token grows from round to round of the same party. The znode exists until all
-// members have left the round.
+// the party departs, or when the session can no longer prove that it is alive (with
+// [WithUntilExpiry]: when it is known to have expired). Err then is session.ErrReleased, or
+// session.ErrLost wrapping its cause. The Token grows from round to round of the same party. The
+// znode exists until all members have left the round.
 type Passage struct {
 	*session.Hold
 	double *Double
@@ -38,15 +38,15 @@ func newPassage(d *Double, e double.Enter) *Passage {
 // Round is the number of the round. It grows, and is the same for all members of a round.
 func (p *Passage) Round() int64 { return p.round }
 
-// Members are the ids of the round's parties, including this one, sorted. They are the same for all
-// members of a round.
+// Members are the names of the round's parties, including this one, sorted. They are the same for
+// all members of a round.
 func (p *Passage) Members() []string {
-	ids := make([]string, len(p.names))
+	names := make([]string, len(p.names))
 	for i, name := range p.names {
-		ids[i], _ = double.PartyID(name)
+		names[i], _ = double.PartyID(name)
 	}
-	slices.Sort(ids)
-	return ids
+	slices.Sort(names)
+	return names
 }
 
 // Depart reports that this party is done, and returns at once. The passage ends with

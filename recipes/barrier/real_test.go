@@ -58,7 +58,7 @@ func TestOnRealServers(t *testing.T) {
 
 			var doubles []*barrier.Double
 			for i := range 4 {
-				d, err := barrier.NewDouble(real(t, servers), path, 4, barrier.WithID(fmt.Sprint("p", i)))
+				d, err := barrier.NewDouble(real(t, servers), path, 4, barrier.WithName(fmt.Sprint("p", i)))
 				require.NoError(t, err)
 				doubles = append(doubles, d)
 			}

@@ -47,7 +47,7 @@ func TestADeposedLeaderThatWakesLetsNobodyIn(t *testing.T) {
 	for seed := range uint64(6) {
 		bubble.Run(t, func(w *bubble.World) {
 			on := func(name string, server int) *barrier.Double {
-				return newDouble(w, w.HostOn(name, w.Server.Hosts()[server:server+1]), 2, barrier.WithID(name))
+				return newDouble(w, w.HostOn(name, w.Server.Hosts()[server:server+1]), 2, barrier.WithName(name))
 			}
 			waiting, last := on("waiting", 0), on("last", 1)
 			waiting.Arrive()
@@ -163,11 +163,12 @@ func TestB58_GivingUpAtTheSameInstantAsTheOpening(t *testing.T) {
 	require.Positive(t, withdrawn)
 }
 
-// With UntilExpiry a silence of 5 s of 6 ends trust, and neither the session nor the passage. (How
-// a passage ends with trust: test/losses; by an expiry, with this option: session/loss_test.go.)
+// With WithUntilExpiry a silence of 5 s of 6 ends trust, and neither the session nor the passage.
+// (How a passage ends with trust: test/losses; by an expiry, with this option:
+// session/loss_test.go.)
 func TestAPassageUntilExpiry(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
-		p := gather(w, newDouble(w, w.Host("a"), 1, barrier.UntilExpiry()))[0]
+		p := gather(w, newDouble(w, w.Host("a"), 1, barrier.WithUntilExpiry()))[0]
 		commit := func() error { _, err := p.Commit(w.Context(), session.SetOp("/", nil, -1)); return err }
 		heal := w.Server.Isolate() // there is a connection, and no proof of life
 		time.Sleep(5 * time.Second)
@@ -186,7 +187,7 @@ func TestAPassageUntilExpiry(t *testing.T) {
 func TestAForgottenPassageIsLogged(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		log := new(bubble.Log)
-		d := newDouble(w, w.Host("a", log.Option()), 1, barrier.WithWarnAfter(3*time.Second))
+		d := newDouble(w, w.Host("a", log.Option()), 1, barrier.WithHeldWarning(3*time.Second))
 		at := bubble.After(1)
 		d.Arrive()
 		time.Sleep(4 * time.Second)

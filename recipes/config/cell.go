@@ -46,7 +46,7 @@ func Open[T any](ctx context.Context, s *session.Session, path string, codec Cod
 	if err != nil {
 		return nil, err
 	}
-	s.Start()
+	recipe.Start(s)
 	select {
 	case <-c.seen.C():
 		return c, nil
@@ -136,9 +136,8 @@ func (c *Cell[T]) Load() Snapshot[T] {
 // that was not received. The channel closes when ctx or the cell ends.
 func (c *Cell[T]) Observe(ctx context.Context) <-chan Snapshot[T] { return c.topic.Subscribe(ctx) }
 
-// Await waits until there is a valid value in ZooKeeper and returns it. This is the rendezvous of
-// the ZooKeeper paper, for processes that start before their configuration is known. Errors: ctx's
-// cause; session.ErrClosed.
+// Await waits until there is a valid value in ZooKeeper and returns it: for processes that start
+// before their configuration is known. Errors: ctx's cause; those of Err.
 func (c *Cell[T]) Await(ctx context.Context) (Snapshot[T], error) {
 	for s := range c.Observe(ctx) {
 		if s.Good() {
@@ -160,8 +159,9 @@ func (c *Cell[T]) Done() <-chan struct{} { return c.end.Done() }
 func (c *Cell[T]) Err() error { return c.end.Err() }
 
 // Close ends the cell, and returns when nothing of it is left in this process; after a second, if
-// the codec does not return. The value stays. It is idempotent and prompt, and does not use ctx.
-func (c *Cell[T]) Close(context.Context) error {
+// the codec does not return. The value stays. Close is idempotent, and does not wait for
+// ZooKeeper: ctx is not used.
+func (c *Cell[T]) Close(ctx context.Context) error {
 	c.cancel()
 	c.begin.Do(func() { c.onEnded(nil) }) // if the session was not started
 	select {
@@ -186,12 +186,12 @@ func WithACL(acl ...session.ACL) Option {
 var (
 	// ErrBadData: the data in ZooKeeper can't be decoded. [Cell.Update] then changes nothing, since
 	// its function could not see what it replaces; write a valid value with session.Set.
-	ErrBadData = errors.New("config: the data cannot be decoded")
+	ErrBadData = errors.New("the data cannot be decoded")
 
 	// ErrRecreated: while [Cell.Update] was writing, the znode was deleted and created again, and
 	// happened to have the same version. The update was carried out, and replaced a value that its
 	// function has not seen.
-	ErrRecreated = errors.New("config: the znode was recreated during the update")
+	ErrRecreated = errors.New("the znode was recreated during the update")
 )
 
 // Snapshot is the state of a value as seen at some moment. Receivers share Value and must not

@@ -42,7 +42,7 @@
 //	┌──────┐ ────────────────────▶ ┌──────────┐ ────────────────▶ ┌─────────────┐
 //	│ Idle │                       │ Offering │                   │ Determining │
 //	└──────┘ ◀──────────────────── └──────────┘                   └─────────────┘
-//	    ▲        Resign, ctx          ▲    ▲                        │        │
+//	    ▲       Withdraw, ctx         ▲    ▲                        │        │
 //	    │                             │    │ own znode gone,        │        │ none
 //	    │                             │    │ expiry                 │        │ is ahead
 //	    │                             │    │   ┌─────────┐ another  │        │
@@ -50,7 +50,7 @@
 //	    │                             │        └─────────┘ is ahead          │
 //	    │                    the term │             │ none is ahead          │
 //	    │                    was lost │             ▼ any more               │
-//	    │  Resign                  ┌─────────┐ ◀────┘                        │
+//	    │  Withdraw                ┌─────────┐ ◀────┘                        │
 //	    └───────────────────────── │ Leading │ ◀─────────────────────────────┘
 //	                               └─────────┘
 //
@@ -68,7 +68,7 @@
 // # Other libraries
 //
 // A candidate's znode is named n_ as on ZooKeeper's recipe page, with a GUID in front, and contains
-// JSON: its ID, its data (base64), whether it is ready. Candidates of other libraries on the same
+// JSON: its name, its data (base64), whether it is ready. Candidates of other libraries on the same
 // path are part of the same queue. Other znodes are ignored. [WithLayout] uses the names of
 // libraries that do not respect Troupe's.
 package election

@@ -19,12 +19,12 @@ import (
 type Election struct {
 	session  *session.Session
 	path     string
-	id       string
+	name     string
 	data     []byte
 	by       json.RawMessage // see envelope
 	layout   Layout
 	instance *recipe.Claims[*Term]
-	standing *notify.Topic[Standing]
+	status   *notify.Topic[Status]
 	runs     *runs
 }
 
@@ -40,10 +40,10 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 		return nil, recipe.Failed(s, "election.New", path, err)
 	}
 	e := &Election{
-		session: s, path: path, id: o.id, data: o.data, by: o.by, layout: o.layout,
-		standing: notify.NewTopic[Standing](), runs: &runs{active: make(map[*notify.Latch]context.CancelCauseFunc)},
+		session: s, path: path, name: o.name, data: o.data, by: o.by, layout: o.layout,
+		status: notify.NewTopic[Status](), runs: &runs{active: make(map[*notify.Latch]context.CancelCauseFunc)},
 	}
-	e.standing.Publish(Standing{})
+	e.status.Publish(Status{})
 	cfg := o.claims
 	cfg.Session, cfg.Kind, cfg.Path = s, "election", path
 	cfg.Name, cfg.Form = layouts[o.layout].mark, layouts[o.layout].form
@@ -52,24 +52,24 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	cfg.Holder = func(ctx context.Context) (recipe.Holder, error) {
 		return contenders.Holder(ctx, s, path, func(e contenders.Entry) session.Identity { return interpret(e.Data).owner() })
 	}
-	cfg.Publish = func(m machine.Standing) { e.standing.Publish(standingOf(m)) }
+	cfg.Publish = func(m machine.Standing) { e.status.Publish(statusOf(m)) }
 	cfg.Ended = e.ended
 	if e.instance, err = recipe.NewClaims(cfg, e.wrap); err != nil {
-		e.standing.Close()
+		e.status.Close()
 		return nil, recipe.Failed(s, "election.New", path, err)
 	}
 	return e, nil
 }
 
-// ID is this candidate's name: see [WithID].
-func (e *Election) ID() string { return e.id }
+// Name is this candidate's name: see [WithName].
+func (e *Election) Name() string { return e.name }
 
-// Done closes when the candidate has ended: by Close, with its session, or because of a permanent
-// failure. Err then says why.
+// Done closes when the candidate has ended: by Close, with its session, or by an error that
+// campaigning again would not fix. Err then says why.
 func (e *Election) Done() <-chan struct{} { return e.instance.Done() }
 
-// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with
-// the session, or the cause of the failure.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed after Close or with the
+// session, otherwise the error that ended the candidate, for example session.ErrNoAuth.
 func (e *Election) Err() error { return e.instance.Err() }
 
 // Close ends the candidate. It first cancels the contexts of the functions of [Election.Run] and
@@ -92,27 +92,27 @@ func (e *Election) Close(ctx context.Context) error {
 	return recipe.Failed(e.session, "close", e.path, e.instance.Close(ctx))
 }
 
-// ended publishes how the candidate ended, as its last standing.
+// ended publishes how the candidate ended, as its last status.
 func (e *Election) ended(err error) {
-	last := Standing{Phase: Failed}
+	last := Status{State: Failed}
 	if errors.Is(err, session.ErrClosed) {
-		last.Phase = Stopped
+		last.State = Stopped
 	}
-	e.standing.Publish(last)
-	e.standing.Close()
+	e.status.Publish(last)
+	e.status.Close()
 }
 
 var (
-	// ErrNoLeader: there is no candidate at this moment.
-	ErrNoLeader = errors.New("election: no leader")
+	// ErrNoLeader means that there is no candidate at this moment.
+	ErrNoLeader = errors.New("no leader")
 
 	// ErrDeadlock refuses a wait that could never end: the context descends from the context of a
 	// term on the same path.
-	ErrDeadlock = errors.New("election: already led by the caller's own context")
+	ErrDeadlock = errors.New("already led by the caller's own context")
 )
 
 // Campaign states the intent to lead, and returns at once. The intent survives disconnection,
-// expiry and lost terms: it lasts, in every epoch, until [Election.Resign] or [Election.Close].
+// expiry and lost terms: it lasts, in every epoch, until [Election.Withdraw] or [Election.Close].
 // Calling it again has no effect.
 func (e *Election) Campaign() { e.instance.Stand(recipe.Asked{At: recipe.Caller(), Lasts: true}) }
 
@@ -124,19 +124,19 @@ func (e *Election) Term() *Term {
 	return t
 }
 
-// Leader delivers one [Term] each time the standing intent wins. The channel is the same every
-// time, unbuffered, and never closes. A term goes to exactly one receiver, and is withdrawn if it
-// ends before it is received. Select on [Election.Done] as well.
+// Leader delivers one [Term] each time the intent of [Election.Campaign] wins. The channel is the
+// same every time and unbuffered. It never closes: select on [Election.Done] as well. A term goes
+// to exactly one receiver, and is withdrawn if it ends before it is received.
 func (e *Election) Leader() <-chan *Term { return e.instance.Won() }
 
-// Resign ends the standing intent, whether it waits or leads, and returns when ZooKeeper has
-// confirmed that none of its znodes is left. A term of the intent ends first, with
-// session.ErrReleased: stop leading before you call Resign, or use [Election.Run], which ensures
+// Withdraw ends the intent of [Election.Campaign], whether it waits or leads, and returns when
+// ZooKeeper has confirmed that its znode is deleted. A term of the intent ends first, with
+// session.ErrReleased: stop leading before you call Withdraw, or use [Election.Run], which ensures
 // that. If ctx ends first its error is returned, and the deletion goes on in the background until
-// the epoch ends. Without a standing intent Resign does nothing. Terms of [Election.Lead] and
-// [Election.Run] are not affected.
-func (e *Election) Resign(ctx context.Context) error {
-	return recipe.Failed(e.session, "resign", e.path, e.instance.StandDown(ctx))
+// the epoch ends. Without an intent Withdraw does nothing. It does not affect the terms of
+// [Election.Lead] and [Election.Run]; to end a single term, call [Term.Resign].
+func (e *Election) Withdraw(ctx context.Context) error {
+	return recipe.Failed(e.session, "withdraw", e.path, e.instance.StandDown(ctx))
 }
 
 // Lead waits until this candidate leads and returns a term of the caller's own, which is not
@@ -158,50 +158,50 @@ func (e *Election) lead(ctx context.Context, by recipe.Asked) (*Term, error) {
 	return t, nil
 }
 
-// Phase is the state of a candidate.
-type Phase int
+// State is the state of a candidate.
+type State int
 
-// The phases of a candidate.
+// The states of a candidate.
 const (
-	Idle        Phase = iota // no intent and no caller
+	Idle        State = iota // no intent and no caller
 	Offering                 // its znode is being created, or it waits for a connection
 	Determining              // the znode exists; the candidates are being listed
 	Waiting                  // another candidate is ahead
 	Leading                  // it leads
-	Failed                   // ended by an error: see [Election.Err]
 	Stopped                  // ended by Close or with the session
+	Failed                   // ended by an error: see [Election.Err]
 )
 
-// String returns the phase's name.
-func (p Phase) String() string {
-	return enum.Name("Phase", p, "idle", "offering", "determining", "waiting", "leading", "failed", "stopped")
+// String is the state's name, in lower case.
+func (s State) String() string {
+	return enum.Name("State", s, "idle", "offering", "determining", "waiting", "leading", "stopped", "failed")
 }
 
-// Standing is a candidate's own position in the queue.
-type Standing struct {
-	Phase Phase
-	Ahead int  // candidates ahead at the last listing; not every departure ahead is followed, so there may be fewer
+// Status is this candidate's own place in the election.
+type Status struct {
+	State State
+	Ahead int  // candidates ahead when they were last listed; there may be fewer now, since not every departure is followed
 	Stale bool // the connection is down or the session is not trusted: this is the last known state
 }
 
-// Standing subscribes to this candidate's position: the current one first, then each change; the
-// newest replaces one that was not received. The channel closes when ctx ends, or after Failed or
-// Stopped.
-func (e *Election) Standing(ctx context.Context) <-chan Standing { return e.standing.Subscribe(ctx) }
+// ObserveStatus subscribes to this candidate's status: the current one first, then each change; the
+// newest replaces one that was not received. The package closes the channel when ctx ends, or after
+// it has delivered Stopped or Failed, which may come a moment before Done closes.
+func (e *Election) ObserveStatus(ctx context.Context) <-chan Status { return e.status.Subscribe(ctx) }
 
-func standingOf(m machine.Standing) Standing {
-	s := Standing{Ahead: m.Ahead, Stale: m.Stale}
+func statusOf(m machine.Standing) Status {
+	s := Status{Ahead: m.Ahead, Stale: m.Stale}
 	switch m.Phase {
 	case machine.Idle:
-		s.Phase = Idle
+		s.State = Idle
 	case machine.Offering:
-		s.Phase = Offering
+		s.State = Offering
 	case machine.Determining:
-		s.Phase = Determining
+		s.State = Determining
 	case machine.Waiting:
-		s.Phase = Waiting
+		s.State = Waiting
 	case machine.Holding:
-		s.Phase = Leading
+		s.State = Leading
 	}
 	return s
 }

@@ -47,7 +47,7 @@ func succession(t *bubble.Cluster) {
 	require.Same(t, first, a.Term())
 	waits(t, b)
 	require.Equal(t, []string{"a", "b"}, idsOf(t, a))
-	require.Equal(t, election.Standing{Phase: election.Waiting, Ahead: 1}, bubble.Get(t, b.Standing(bubble.Minute(t))))
+	require.Equal(t, election.Status{State: election.Waiting, Ahead: 1}, bubble.Get(t, b.ObserveStatus(bubble.Minute(t))))
 	_, err := a.Lead(first.Context())
 	require.ErrorIs(t, err, election.ErrDeadlock)
 
@@ -63,13 +63,13 @@ func succession(t *bubble.Cluster) {
 	require.Greater(t, second.Token(), first.Token())
 	waits(t, a) // by itself: the intent goes on
 
-	require.NoError(t, b.Resign(bubble.Minute(t)))
+	require.NoError(t, b.Withdraw(bubble.Minute(t)))
 	bubble.Closes(t, second.Done(), "second term")
 	third := bubble.Get(t, a.Leader(), "a leads again")
 	require.Greater(t, third.Token(), second.Token())
-	require.NoError(t, a.Resign(bubble.Minute(t)))
+	require.NoError(t, a.Withdraw(bubble.Minute(t)))
 	require.Empty(t, idsOf(t, b))
-	require.NoError(t, a.Resign(bubble.Minute(t)), "nothing to resign from")
+	require.NoError(t, a.Withdraw(bubble.Minute(t)), "nothing to withdraw")
 	reaches(t, a, election.Idle)
 }
 
@@ -83,7 +83,7 @@ func observation(t *bubble.Cluster) {
 
 	term := leads(t, a)
 	l := bubble.Get(t, seen, "a leads")
-	require.Equal(t, election.Leadership{Present: true, ID: "a", Token: term.Token()}, l)
+	require.Equal(t, election.Leadership{Present: true, Name: "a", Token: term.Token()}, l)
 	require.True(t, bubble.Await(t, mine, "a sees itself", func(l election.Leadership) bool { return l.Present }).Self)
 
 	require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("10.0.0.7")))
@@ -92,13 +92,13 @@ func observation(t *bubble.Cluster) {
 	require.False(t, l.Ready)
 	require.NoError(t, term.Ready(bubble.Minute(t)))
 	l = bubble.Get(t, seen, "a is ready")
-	require.Equal(t, election.Leadership{Present: true, ID: "a", Token: term.Token(), Data: []byte("10.0.0.7"), Ready: true}, l)
+	require.Equal(t, election.Leadership{Present: true, Name: "a", Token: term.Token(), Data: []byte("10.0.0.7"), Ready: true}, l)
 	require.NoError(t, term.Ready(bubble.Minute(t)), "it is idempotent")
 
 	current := must(watcher.Current(bubble.Minute(t)))
 	require.Equal(t, l, current)
 
-	require.NoError(t, a.Resign(bubble.Minute(t)))
+	require.NoError(t, a.Withdraw(bubble.Minute(t)))
 	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "no leader again"))
 	cancel()
 	bubble.Closes(t, seen, "the observation")
@@ -109,19 +109,19 @@ func transfer(t *bubble.Cluster) {
 	term := leads(t, a)
 	waits(t, b, target, d)
 	candidates := must(a.Candidates(bubble.Minute(t)))
-	require.Equal(t, "target", candidates[2].ID)
+	require.Equal(t, "target", candidates[2].Name)
 	require.True(t, candidates[0].Leading && candidates[0].Self)
 	require.False(t, candidates[2].Leading || candidates[2].Self)
 
-	require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[2].Path))
+	require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[2]))
 	require.ErrorIs(t, term.Err(), session.ErrReleased)
 	next := bubble.Get(t, target.Leader(), "target leads")
 	require.Greater(t, next.Token(), term.Token())
 	reaches(t, d, election.Waiting)
-	require.NoError(t, target.Resign(bubble.Minute(t)))
+	require.NoError(t, target.Withdraw(bubble.Minute(t)))
 	after := bubble.Get(t, d.Leader(), "d is next")
 	require.Greater(t, after.Token(), next.Token())
-	require.NoError(t, d.Resign(bubble.Minute(t)))
+	require.NoError(t, d.Withdraw(bubble.Minute(t)))
 	last := firstOf(t, a, b) // which were passed over, and have queued again
 	require.Greater(t, last.Token(), after.Token())
 }
@@ -131,8 +131,8 @@ func transferToOneThatIsGone(t *bubble.Cluster) {
 	term := leads(t, a)
 	waits(t, b)
 	candidates := must(a.Candidates(bubble.Minute(t)))
-	require.NoError(t, b.Resign(bubble.Minute(t)))
-	require.ErrorIs(t, term.TransferTo(bubble.Minute(t), candidates[1].Path), session.ErrNoNode)
+	require.NoError(t, b.Withdraw(bubble.Minute(t)))
+	require.ErrorIs(t, term.TransferTo(bubble.Minute(t), candidates[1]), session.ErrNoNode)
 	require.True(t, term.Valid())
 	require.NoError(t, term.Err())
 }
@@ -164,7 +164,7 @@ func strangers(t *bubble.Cluster) {
 	waits(t, a)
 	require.Equal(t, []string{"host-9", "a"}, idsOf(t, a))
 	l := bubble.Await(t, seen, "the stranger leads", func(l election.Leadership) bool { return l.Present })
-	require.Equal(t, "host-9", l.ID)
+	require.Equal(t, "host-9", l.Name)
 	require.False(t, l.Self || l.Ready)
 	require.Empty(t, l.Data)
 	require.NoError(t, admin.Delete(bubble.Minute(t), curator, -1))

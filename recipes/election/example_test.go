@@ -38,11 +38,11 @@ func Example() {
 	two := dial(ctx, server)
 	defer two.Close(ctx)
 
-	a, err := election.New(one, "/services/billing/leader", election.WithID("a"))
+	a, err := election.New(one, "/services/billing/leader", election.WithName("a"))
 	if err != nil {
 		panic(err)
 	}
-	b, err := election.New(two, "/services/billing/leader", election.WithID("b"))
+	b, err := election.New(two, "/services/billing/leader", election.WithName("b"))
 	if err != nil {
 		panic(err)
 	}
@@ -51,9 +51,9 @@ func Example() {
 	first := <-a.Leader()
 	b.Campaign()
 	leader, err := b.Current(ctx)
-	fmt.Println(leader.ID, "leads", err)
+	fmt.Println(leader.Name, "leads", err)
 
-	if err := a.Resign(ctx); err != nil {
+	if err := a.Withdraw(ctx); err != nil {
 		panic(err)
 	}
 	second := <-b.Leader()
@@ -132,7 +132,7 @@ func ExampleElection_Observe() {
 	ctx, _, sess, done := serve()
 	defer done()
 
-	e, err := election.New(sess, "/services/billing/leader", election.WithID("a"), election.WithData([]byte("10.0.0.7:8080")))
+	e, err := election.New(sess, "/services/billing/leader", election.WithName("a"), election.WithData([]byte("10.0.0.7:8080")))
 	if err != nil {
 		panic(err)
 	}
@@ -143,12 +143,12 @@ func ExampleElection_Observe() {
 		panic(err)
 	}
 	l := <-leaders
-	fmt.Printf("%s at %s, ready: %v\n", l.ID, l.Data, l.Ready)
+	fmt.Printf("%s at %s, ready: %v\n", l.Name, l.Data, l.Ready)
 	if err := term.Ready(ctx); err != nil {
 		panic(err)
 	}
 	l = <-leaders
-	fmt.Printf("%s at %s, ready: %v\n", l.ID, l.Data, l.Ready)
+	fmt.Printf("%s at %s, ready: %v\n", l.Name, l.Data, l.Ready)
 	// Output:
 	// anybody: false
 	// a at 10.0.0.7:8080, ready: false
@@ -161,7 +161,7 @@ func ExampleWithLayout() {
 	ctx, _, s, done := serve()
 	defer done()
 
-	e, err := election.New(s, "/election", election.WithLayout(election.LeaderElectionSupport), election.WithID("host-1"))
+	e, err := election.New(s, "/election", election.WithLayout(election.LeaderElectionSupport), election.WithName("host-1"))
 	if err != nil {
 		panic(err)
 	}

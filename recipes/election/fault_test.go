@@ -27,18 +27,18 @@ func TestB37_ATerminalFailureIsObservable(t *testing.T) {
 		require.NoError(t, admin.EnsurePath(bubble.Minute(t), path))
 		must(admin.SetACL(bubble.Minute(t), path, session.AnyoneACL(session.PermRead), -1))
 		a := candidate(t, t.Session(), "a")
-		standing := a.Standing(bubble.Minute(t))
+		states := a.ObserveStatus(bubble.Minute(t))
 		_, err := a.Lead(bubble.Minute(t))
 		require.ErrorIs(t, err, session.ErrNoAuth)
 		require.NoError(t, a.Err(), "only the caller's candidacy has failed")
 		a.Campaign()
 		bubble.Closes(t, a.Done(), "the candidate")
 		require.ErrorIs(t, a.Err(), session.ErrNoAuth)
-		var last election.Standing
-		for s := range standing {
+		var last election.Status
+		for s := range states {
 			last = s
 		}
-		require.Equal(t, election.Failed, last.Phase)
+		require.Equal(t, election.Failed, last.State)
 		_, err = a.Lead(bubble.Minute(t))
 		require.ErrorIs(t, err, session.ErrNoAuth)
 		require.ErrorIs(t, a.Run(bubble.Minute(t), idle), session.ErrNoAuth)
@@ -54,8 +54,8 @@ func TestB46_ElectsOnceZooKeeperIsThere(t *testing.T) {
 		seen := a.Observe(t.Context())
 		a.Campaign()
 		require.Equal(t, election.Leadership{Stale: true}, bubble.Get(t, seen, "the leader is not known"))
-		bubble.Await(t, a.Standing(bubble.Minute(t)), "a offers itself, as far as it knows", func(s election.Standing) bool {
-			return s == election.Standing{Phase: election.Offering, Stale: true}
+		bubble.Await(t, a.ObserveStatus(bubble.Minute(t)), "a offers itself, as far as it knows", func(s election.Status) bool {
+			return s == election.Status{State: election.Offering, Stale: true}
 		})
 		time.Sleep(10 * time.Minute)
 		bubble.Never(t, a.Leader(), "no leader")
@@ -77,13 +77,15 @@ func TestB41_AnyLostRequestOrReply(t *testing.T) {
 		require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("here")))
 		require.NoError(t, term.Ready(bubble.Minute(t)))
 		l := must(b.Current(bubble.Minute(t)))
-		require.Equal(t, election.Leadership{Present: true, ID: "a", Token: term.Token(), Data: []byte("here"), Ready: true}, l)
+		require.Equal(t, election.Leadership{Present: true, Name: "a", Token: term.Token(), Data: []byte("here"), Ready: true}, l)
 		require.NoError(t, term.TransferTo(bubble.Minute(t), last))
 		require.ErrorIs(t, term.Err(), session.ErrReleased)
 		require.Greater(t, bubble.Get(t, c.Leader(), "c leads").Token(), term.Token())
 		require.Eventually(t, func() bool { return len(idsOf(t, c)) == 3 }, time.Minute, tick, "the others queue again")
+		require.NoError(t, a.Break(bubble.Minute(t), must(b.Candidates(bubble.Minute(t)))[0], 0))
+		require.Eventually(t, func() bool { return len(idsOf(t, c)) == 3 }, time.Minute, tick, "c queues again")
 		require.NoError(t, a.Close(bubble.Minute(t)))
-		require.Equal(t, []string{"c", "b"}, idsOf(t, c))
+		require.Equal(t, []string{"b", "c"}, idsOf(t, c))
 	})
 }
 
@@ -91,7 +93,7 @@ func TestB41_AnyLostRequestOrReply(t *testing.T) {
 // completed in the background, or not at all, and nothing is left.
 func TestCancelAtAnyRequest(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"Proclaim", "TransferTo", "Resign", "Candidates"} {
+	for _, name := range []string{"Proclaim", "TransferTo", "Withdraw", "Candidates", "Break"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for k, met := 1, true; met; k++ {
@@ -101,11 +103,12 @@ func TestCancelAtAnyRequest(t *testing.T) {
 					a, b := candidate(t, s, "a"), candidate(t, t.Session(), "b")
 					term := leads(t, a)
 					waits(t, b)
-					other := must(b.Candidates(bubble.Minute(t)))[1].Path
+					other := must(b.Candidates(bubble.Minute(t)))[1]
 					calls := map[string]func(ctx context.Context) error{
 						"Proclaim":   func(ctx context.Context) error { return term.Proclaim(ctx, []byte("x")) },
 						"TransferTo": func(ctx context.Context) error { return term.TransferTo(ctx, other) },
-						"Resign":     a.Resign,
+						"Withdraw":   a.Withdraw,
+						"Break":      func(ctx context.Context) error { return a.Break(ctx, other, 0) },
 						"Candidates": func(ctx context.Context) error { _, err := a.Candidates(ctx); return err },
 					}
 					ctx, cancel := context.WithCancelCause(context.Background())
@@ -144,7 +147,7 @@ func TestB36_CurrentSkipsALeaderThatHasGone(t *testing.T) {
 			return zktest.Pass
 		})()
 		l := must(reader.Current(bubble.Minute(t)))
-		require.Equal(t, "b", l.ID)
+		require.Equal(t, "b", l.Name)
 	})
 }
 
@@ -172,12 +175,12 @@ func TestLayouts(t *testing.T) {
 		term := leads(t, a)
 		require.Regexp(t, "^"+path+row.name, term.Path())
 		leader := must(candidate(t, t.Session(), "observer").Current(bubble.Minute(t)))
-		require.Equal(t, election.Leadership{Present: true, ID: "host-1", Token: term.Token()}, leader)
+		require.Equal(t, election.Leadership{Present: true, Name: "host-1", Token: term.Token()}, leader)
 		require.True(t, must(a.Current(bubble.Minute(t))).Self)
 		if row.layout != election.Troupe {
 			require.Equal(t, "host-1", content(t, term.Path()))
 			waits(t, b)
-			other := must(b.Candidates(bubble.Minute(t)))[1].Path
+			other := must(b.Candidates(bubble.Minute(t)))[1]
 			before := t.Server.Dump()
 			for _, err := range []error{
 				term.Ready(bubble.Minute(t)), term.Proclaim(bubble.Minute(t), []byte("x")), term.TransferTo(bubble.Minute(t), other),
@@ -186,9 +189,9 @@ func TestLayouts(t *testing.T) {
 			}
 			require.Equal(t, before, t.Server.Dump(), "nothing was changed")
 			require.NoError(t, term.Err())
-			require.NoError(t, b.Resign(bubble.Minute(t)))
+			require.NoError(t, b.Withdraw(bubble.Minute(t)))
 		}
-		require.NoError(t, a.Resign(bubble.Minute(t)))
+		require.NoError(t, a.Withdraw(bubble.Minute(t)))
 		require.Empty(t, idsOf(t, a))
 	})
 }
@@ -199,12 +202,12 @@ func TestLayouts(t *testing.T) {
 func TestWhatTheLogSaysOfTerms(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		var log bubble.Log
-		e := candidate(t, t.Session(log.Option()), "a", election.WithWarnAfter(time.Minute))
+		e := candidate(t, t.Session(log.Option()), "a", election.WithHeldWarning(time.Minute))
 		require.NoError(t, t.Server.Delete(leads(t, e).Path()))
 		term := leads(t, e)
 		require.Equal(t, 2, log.Count(`level=INFO msg="leadership is won"`))
 		require.Equal(t, 1, log.Count(fmt.Sprintf(`"leadership is won" recipe=election path=%s id=a token=%d after=`, path, term.Token())))
-		require.NoError(t, e.Resign(bubble.Minute(t)))
+		require.NoError(t, e.Withdraw(bubble.Minute(t)))
 		require.Len(t, log.Warnings(path), 1, "of the loss")
 
 		at := bubble.After(1)

@@ -43,7 +43,7 @@ func must[T any](v T, err error) T {
 
 func candidate(t testing.TB, s *session.Session, id string, opts ...election.Option) *election.Election {
 	t.Helper()
-	e := must(election.New(s, path, append([]election.Option{election.WithID(id)}, opts...)...))
+	e := must(election.New(s, path, append([]election.Option{election.WithName(id)}, opts...)...))
 	t.Cleanup(func() { _ = e.Close(bubble.Minute(t)) })
 	return e
 }
@@ -57,10 +57,10 @@ func waits(t testing.TB, all ...*election.Election) {
 	}
 }
 
-// reaches waits until a candidate is in a phase.
-func reaches(t testing.TB, e *election.Election, phase election.Phase) {
+// reaches waits until a candidate is in a state.
+func reaches(t testing.TB, e *election.Election, state election.State) {
 	t.Helper()
-	bubble.Await(t, e.Standing(bubble.Minute(t)), "standing", func(s election.Standing) bool { return s.Phase == phase })
+	bubble.Await(t, e.ObserveStatus(bubble.Minute(t)), "status", func(s election.Status) bool { return s.State == state })
 }
 
 // sees receives leaderships until one has a token.
@@ -103,7 +103,7 @@ func idsOf(t testing.TB, e *election.Election) []string {
 	require.NoError(t, err)
 	ids := make([]string, len(candidates))
 	for i, c := range candidates {
-		ids[i] = c.ID
+		ids[i] = c.Name
 	}
 	return ids
 }

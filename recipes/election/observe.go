@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
@@ -17,14 +18,14 @@ import (
 // Leadership describes the leader as ZooKeeper sees it: the first candidate in the queue.
 type Leadership struct {
 	Present bool   // there is a leader; otherwise the rest is empty
-	ID      string // of the candidate
+	Name    string // of the candidate
 	Data    []byte // of [WithData], or of a later Proclaim
 	Token   int64  // of its term
 	Self    bool   // it is this candidate. Only a [Term] entitles it to lead
 	Ready   bool   // it has finished taking over: see [Term.Ready]
 	Stale   bool   // the connection is down: this is the last known state
 
-	// Unread: there is a leader, but this session may not read its znode. Then there are no ID,
+	// Unread: there is a leader, but this session may not read its znode. Then there are no Name,
 	// Data, Token and Ready, and Self is false.
 	Unread bool
 }
@@ -32,7 +33,8 @@ type Leadership struct {
 // Current asks ZooKeeper for the leader. It syncs first (session.Session.Sync), so it sees
 // everything that was decided before the call, or up to some milliseconds before it if the session
 // is connected to the leader among ZooKeeper's servers. Errors: [ErrNoLeader] if there is no
-// candidate; session.ErrNoAuth if the candidates may not be listed, session.ErrClosed, ctx's cause.
+// candidate; session.ErrNoAuth if the ACL forbids to list the candidates; session.ErrClosed; ctx's
+// cause.
 func (e *Election) Current(ctx context.Context) (Leadership, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
 		return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
@@ -62,20 +64,20 @@ func (e *Election) Current(ctx context.Context) (Leadership, error) {
 func (e *Election) leadership(raw []byte, stat session.Stat) Leadership {
 	content := interpret(raw)
 	return Leadership{
-		Present: true, ID: content.ID, Data: content.Data, Token: stat.Czxid, Ready: content.Ready,
+		Present: true, Name: content.ID, Data: content.Data, Token: stat.Czxid, Ready: content.Ready,
 		Self: e.self(content.ID, stat.EphemeralOwner),
 	}
 }
 
 func (l Leadership) equal(o Leadership) bool {
-	return bytes.Equal(l.Data, o.Data) && l.Present == o.Present && l.ID == o.ID && l.Token == o.Token && l.Self == o.Self && l.Ready == o.Ready && l.Stale == o.Stale && l.Unread == o.Unread
+	return bytes.Equal(l.Data, o.Data) && l.Present == o.Present && l.Name == o.Name && l.Token == o.Token && l.Self == o.Self && l.Ready == o.Ready && l.Stale == o.Stale && l.Unread == o.Unread
 }
 
 // Candidate is one participant in the election, of this process or of any other. For candidates of
-// other libraries, the data of the znode are the ID.
+// other libraries, the data of the znode are the name.
 type Candidate struct {
-	Path      string           // of the znode, for [Term.TransferTo]
-	ID        string           // see [WithID]; see Unread
+	Path      string           // of the znode
+	Name      string           // see [WithName]; see Unread
 	Data      []byte           // of [WithData], or of a later Proclaim
 	Owner     session.Identity // whose it is, as it says itself; zero if it does not; see Unread
 	Token     int64            // of its term, once it leads; see Unread
@@ -85,15 +87,15 @@ type Candidate struct {
 	Ready     bool             // it has called [Term.Ready]
 	Self      bool             // it is this candidate
 
-	// Unread: this session may not read the znode. Then there are no ID, Data, Owner, and servers
-	// since 3.8.4 do not report Token, SessionID and Since either: these are 0. Leadership can't be
-	// transferred to it: see [Term.TransferTo].
+	// Unread: this session may not read the znode. Then there are no Name, Data and Owner, and
+	// servers since 3.8.4 do not report Token, SessionID and Since either: these are 0. Leadership
+	// can't be transferred to it: see [Term.TransferTo].
 	Unread bool
 }
 
 // Candidates lists the leader and the waiting candidates, in order. It syncs first, as
-// [Election.Current] does. A path that does not exist has no candidates. Errors: session.ErrNoAuth,
-// session.ErrClosed, ctx's cause.
+// [Election.Current] does. A path that does not exist has no candidates. Errors: session.ErrNoAuth
+// if the ACL forbids to list them; session.ErrClosed; ctx's cause.
 func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
 		return nil, recipe.Failed(e.session, "candidates", e.path, err)
@@ -106,17 +108,45 @@ func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	for i, entry := range entries {
 		content := interpret(entry.Data)
 		candidates[i] = Candidate{
-			Path: entry.Path, ID: content.ID, Data: content.Data, Owner: content.owner(), Token: entry.Token, SessionID: entry.SessionID, Since: entry.Since,
+			Path: entry.Path, Name: content.ID, Data: content.Data, Owner: content.owner(), Token: entry.Token, SessionID: entry.SessionID, Since: entry.Since,
 			Unread: entry.Unread, Leading: i == 0, Ready: content.Ready, Self: e.self(content.ID, entry.SessionID),
 		}
 	}
 	return candidates, nil
 }
 
-// self tells whether a znode is this candidate's: it has this ID and belongs to the current
+// Break waits for a candidate (see [Election.Candidates]) to leave, and deletes its znode if it
+// still exists after the grace period. If it leads, its term ends within a few milliseconds and a
+// round trip, with session.ErrDeleted, and it may still be leading when the next one does: tokens
+// cover that case. [Term.TransferTo] has no such overlap. A candidate that campaigns queues again
+// at the end. Of the candidate only Path and Token are used.
+//
+// Break returns early when the candidate has left, and with ctx's cause, without deleting, when ctx
+// ends first. It is no error if the candidate is gone. The znode of another candidate that was
+// created later under its name has another token, and stays. Other errors: session.ErrNoAuth if the
+// ACL forbids this session to read the znode, or to delete it; session.ErrInvalidPath if the
+// candidate is not one of this election; session.ErrClosed.
+func (e *Election) Break(ctx context.Context, c Candidate, grace time.Duration) error {
+	err := e.check(c)
+	if err == nil {
+		err = contenders.Break(ctx, e.session, c.Path, c.Token, grace)
+	}
+	return recipe.Failed(e.session, "break", c.Path, err)
+}
+
+// check refuses what is no candidate of this election, so that no other znode is deleted.
+func (e *Election) check(c Candidate) error {
+	parent, name := znode.Split(c.Path)
+	if _, ok := znode.ParseContender(name); parent != e.path || !ok {
+		return fmt.Errorf("%w: Candidate.Path: not that of a candidate in this election", session.ErrInvalidPath)
+	}
+	return nil
+}
+
+// self tells whether a znode is this candidate's: it has this name and belongs to the current
 // session. A znode that an earlier epoch left does not count.
-func (e *Election) self(id string, owner int64) bool {
-	return id == e.id && owner == e.session.Status().SessionID
+func (e *Election) self(name string, owner int64) bool {
+	return name == e.name && owner == e.session.Status().SessionID
 }
 
 // waiting is how many candidates do not lead.
@@ -126,10 +156,10 @@ func (e *Election) waiting(ctx context.Context) (int, error) {
 
 // Observe subscribes to the leader: whole states, including "no leader", never one older than the
 // one before; the newest replaces one that was not received. The first comes once ZooKeeper has
-// answered; without a connection it is Stale and empty. It costs ZooKeeper one watch. The channel
-// closes when ctx ends or the election is done. A leader that this session may not read is Unread:
-// Observe reads again after pauses of up to some seconds, and so may report its successor that much
-// later.
+// answered; without a connection it is Stale and empty. It costs ZooKeeper one watch. The package
+// closes the channel when ctx ends or the election is done. A leader that this session may not read
+// is Unread: Observe reads again after pauses of up to some seconds, and so may report its
+// successor that much later.
 func (e *Election) Observe(ctx context.Context) <-chan Leadership {
 	out := notify.NewLatest[Leadership]()
 	p := &published{out: out}

@@ -18,7 +18,7 @@ import (
 type Option func(*options) error
 
 type options struct {
-	id     string
+	name   string
 	data   []byte
 	by     json.RawMessage
 	layout Layout
@@ -26,12 +26,12 @@ type options struct {
 	claims recipe.ClaimsConfig // the fields that options set
 }
 
-// warnAfter is the default of WithWarnAfter.
+// warnAfter is the default of WithHeldWarning.
 const warnAfter = 10 * time.Second
 
 // newOptions applies the options, for a session of this identity.
 func newOptions(i session.Identity, opts []Option) (options, error) {
-	o := options{id: defaultID(), by: i.JSON(), claims: recipe.ClaimsConfig{WarnAfter: warnAfter}}
+	o := options{name: defaultName(), by: znode.Identity(i).JSON(), claims: recipe.ClaimsConfig{WarnAfter: warnAfter}}
 	for i, opt := range opts {
 		if opt == nil {
 			return o, fmt.Errorf("opts[%d]: nil", i)
@@ -45,17 +45,18 @@ func newOptions(i session.Identity, opts []Option) (options, error) {
 	return o, err
 }
 
-// WithID sets the ID of this candidate, which observers see. It must be unique among the candidates
-// on the path. The default consists of the host's name, the process ID and a random part.
-func WithID(id string) Option {
+// WithName sets the name of this candidate, which observers see. It must be unique among the
+// candidates on the path. The default consists of the host's name, the process ID and a random
+// part.
+func WithName(name string) Option {
 	return func(o *options) error {
-		if id == "" {
-			return errors.New("WithID: empty")
+		if name == "" {
+			return errors.New("WithName: empty")
 		}
-		if !utf8.ValidString(id) {
-			return errors.New("WithID: not UTF-8")
+		if !utf8.ValidString(name) {
+			return errors.New("WithName: not UTF-8")
 		}
-		o.id = id
+		o.name = name
 		return nil
 	}
 }
@@ -70,21 +71,22 @@ func WithData(data []byte) Option {
 	}
 }
 
-// WithWarnAfter sets the time after which a term that waits to be received from [Election.Leader]
-// is logged if other candidates wait, as a warning in the session's log, with the call site of
-// Campaign: no process leads meanwhile. The default is 10 seconds; the warning is repeated after a
-// minute and every ten minutes. 0 turns it off.
-func WithWarnAfter(d time.Duration) Option {
+// WithHeldWarning sets the time after which a warning is logged for a term that this candidate
+// holds and no code has received from [Election.Leader], if other candidates wait: no process leads
+// meanwhile. The warning in the session's log has the place in the source that called
+// [Election.Campaign]. The default is 10 seconds; further warnings follow after a minute and every
+// ten minutes. 0 turns them off. A term that was received is not warned of: leading may last.
+func WithHeldWarning(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {
-			return fmt.Errorf("WithWarnAfter: d: negative: %v", d)
+			return fmt.Errorf("WithHeldWarning: d: negative: %v", d)
 		}
 		o.claims.WarnAfter = d
 		return nil
 	}
 }
 
-func defaultID() string {
+func defaultName() string {
 	name, err := os.Hostname()
 	if err != nil || !utf8.ValidString(name) {
 		name = "unknown"
@@ -108,8 +110,8 @@ func WithACL(acl ...session.ACL) Option {
 // candidates of other libraries on its path in any layout, so the other layouts are needed only for
 // libraries that do not respect Troupe's names.
 //
-// In the layouts of other libraries a znode contains only the ID (see [WithID]), as theirs do, so
-// that they can identify the leader. So [WithData], [Term.Ready] and [Term.Proclaim] are
+// In the layouts of other libraries a znode contains only the name (see [WithName]), as theirs do,
+// so that they can identify the leader. So [WithData], [Term.Ready] and [Term.Proclaim] are
 // session.ErrUnsupported there. So is [Term.TransferTo], since a candidate of another library that
 // is moved away may not queue again.
 type Layout int
@@ -128,8 +130,8 @@ const (
 	Kazoo
 
 	// LeaderElectionSupport is the layout of ZooKeeper's Java recipe of this name: "n_<number>",
-	// without a GUID, with the ID in place of the host name. Nothing else may be under the path:
-	// that recipe fails on any child that it cannot parse.
+	// without a GUID, with the candidate's name in place of the host name. Nothing else may be
+	// under the path: that recipe fails on any child that it cannot parse.
 	LeaderElectionSupport
 )
 
@@ -167,14 +169,14 @@ func WithLayout(l Layout) Option {
 func (o options) content() ([]byte, error) {
 	switch {
 	case o.layout == Troupe:
-		return envelope{ID: o.id, Data: o.data, By: o.by}.encode()
+		return envelope{ID: o.name, Data: o.data, By: o.by}.encode()
 	case len(o.data) > 0:
-		return nil, fmt.Errorf("WithData: %w: the layout %v stores only the ID", session.ErrUnsupported, o.layout)
+		return nil, fmt.Errorf("WithData: %w: the layout %v stores only the name", session.ErrUnsupported, o.layout)
 	}
-	return []byte(o.id), nil
+	return []byte(o.name), nil
 }
 
-// expressible is an error in a layout that has only the ID in the znode.
+// expressible is an error in a layout that has only the name in the znode.
 func (e *Election) expressible() error {
 	if e.layout == Troupe {
 		return nil

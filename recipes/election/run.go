@@ -91,7 +91,7 @@ func (e *Election) serve(ctx context.Context, t *Term, f func(ctx context.Contex
 			_ = resign()
 		}
 	}()
-	inner, cancel := session.Within(ctx, t.Hold)
+	inner, cancel := recipe.Within(ctx, t.Hold)
 	err := f(inner, t)
 	if t.obeyed(inner, err) {
 		err = nil

@@ -127,7 +127,7 @@ func TestRunGoesOnAfterAResignationInside(t *testing.T) {
 			bubble.Closes(t, ctx.Done(), "the function's context")
 			require.ErrorIs(t, context.Cause(ctx), session.ErrReleased)
 			bubble.Get(t, b.Leader(), "b leads")
-			require.NoError(t, b.Resign(bubble.Minute(t)))
+			require.NoError(t, b.Withdraw(bubble.Minute(t)))
 			return ctx.Err()
 		})
 		require.ErrorIs(t, err, enough)
@@ -156,17 +156,17 @@ func TestB43_NoEndWithoutABeginning(t *testing.T) {
 			t.Error("b never leads")
 			return nil
 		})
-		standing := b.Standing(bubble.Minute(t))
+		statuses := b.ObserveStatus(bubble.Minute(t))
 		reaches(t, b, election.Waiting)
 		synctest.Wait()
 		require.NoError(t, b.Close(bubble.Minute(t)))
 		require.ErrorIs(t, bubble.Get(t, result, "run"), session.ErrClosed)
-		var phases []election.Phase
-		for s := range standing {
-			phases = append(phases, s.Phase)
+		var states []election.State
+		for s := range statuses {
+			states = append(states, s.State)
 		}
-		require.NotContains(t, phases, election.Leading)
-		require.Equal(t, election.Stopped, phases[len(phases)-1])
+		require.NotContains(t, states, election.Leading)
+		require.Equal(t, election.Stopped, states[len(states)-1])
 		bubble.Never(t, b.Leader(), "no term")
 		require.Equal(t, []string{"a"}, idsOf(t, a))
 	})

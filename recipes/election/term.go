@@ -30,7 +30,7 @@ type Term struct {
 
 // wrap makes the term, and tells the log of its beginning and its end.
 func (e *Election) wrap(p *recipe.Possession) *Term {
-	log, began := recipe.Logger(e.session).With("recipe", "election", "path", e.session.Path(e.path), "id", e.id, "token", p.Token()), time.Now()
+	log, began := recipe.Logger(e.session).With("recipe", "election", "path", e.session.Path(e.path), "id", e.name, "token", p.Token()), time.Now()
 	won, level := p.Won(log, slog.LevelInfo)
 	won.Log(p.Context(), level, "leadership is won")
 	context.AfterFunc(p.Context(), func() {
@@ -107,7 +107,7 @@ func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool
 		}
 		e, ok := decode(raw)
 		if !ok { // another client has overwritten it
-			e = envelope{ID: t.election.id, Data: t.election.data, By: t.election.by}
+			e = envelope{ID: t.election.name, Data: t.election.data, By: t.election.by}
 		}
 		if !change(&e) && ok {
 			return nil
@@ -135,51 +135,44 @@ func (t *Term) over(ctx context.Context) error {
 // transaction moves the candidates between it and this term to the end of the queue; it happens
 // only while the term is valid and the other candidate exists. Then the term is resigned as by
 // [Term.Resign], and the other candidate is next. So tokens keep growing. Stop leading before you
-// call it.
+// call it. Only the candidate's Path and Token are used.
 //
 // If it fails before the term is resigned, the term stays valid, and the candidates that were moved
 // have only lost their position. Errors: session.ErrNoNode if the candidate is gone,
-// session.ErrNoAuth if this session may not read its znode, session.ErrLost if the term has ended.
-// In the layouts of other libraries: session.ErrUnsupported.
-func (t *Term) TransferTo(ctx context.Context, candidatePath string) error {
-	if err := errors.Join(t.checkTarget(candidatePath), t.election.expressible()); err != nil {
-		return recipe.Failed(t.election.session, "transfer", candidatePath, err)
+// session.ErrNoAuth if the ACL forbids this session to read its znode, session.ErrLost if the term
+// has ended, session.ErrInvalidPath if the candidate is not one of this election, or is the term's
+// own. In the layouts of other libraries: session.ErrUnsupported.
+func (t *Term) TransferTo(ctx context.Context, to Candidate) error {
+	if err := errors.Join(t.checkTarget(to), t.election.expressible()); err != nil {
+		return recipe.Failed(t.election.session, "transfer", to.Path, err)
 	}
 	for {
-		ops, err := t.clearance(ctx, candidatePath)
+		ops, err := t.clearance(ctx, to)
 		if err != nil {
-			return recipe.Failed(t.election.session, "transfer", candidatePath, err)
+			return recipe.Failed(t.election.session, "transfer", to.Path, err)
 		}
 		_, err = t.Commit(ctx, ops...)
 		switch {
 		case err == nil:
 			return t.Resign(ctx)
 		case errors.Is(err, session.ErrLost), !errors.Is(err, session.ErrNoNode) && !errors.Is(err, session.ErrUnknownOutcome):
-			return recipe.Failed(t.election.session, "transfer", candidatePath, err)
+			return recipe.Failed(t.election.session, "transfer", to.Path, err)
 		}
 		// A candidate in between, or the target itself, left before the transaction, or the
 		// transaction was carried out and its reply lost. The next read tells.
 	}
 }
 
-func (t *Term) checkTarget(path string) error {
-	if err := znode.Validate(path); err != nil {
-		return fmt.Errorf("%w: candidatePath: %w", session.ErrInvalidPath, err)
+func (t *Term) checkTarget(to Candidate) error {
+	if to.Path == t.Path() {
+		return fmt.Errorf("%w: Candidate.Path: that of this term's own candidate", session.ErrInvalidPath)
 	}
-	parent, name := znode.Split(path)
-	_, ok := znode.ParseContender(name)
-	switch {
-	case parent != t.election.path || !ok:
-		return fmt.Errorf("%w: candidatePath: not the path of a candidate in this election", session.ErrInvalidPath)
-	case path == t.Path():
-		return fmt.Errorf("%w: candidatePath: the path of this term's own candidate", session.ErrInvalidPath)
-	}
-	return nil
+	return t.election.check(to)
 }
 
 // clearance makes the transaction that removes all candidates between this term and the
 // candidate.
-func (t *Term) clearance(ctx context.Context, candidatePath string) ([]session.Op, error) {
+func (t *Term) clearance(ctx context.Context, to Candidate) ([]session.Op, error) {
 	if err := t.over(ctx); err != nil {
 		return nil, err
 	}
@@ -190,11 +183,11 @@ func (t *Term) clearance(ctx context.Context, candidatePath string) ([]session.O
 	at := func(path string) int {
 		return slices.IndexFunc(entries, func(e contenders.Entry) bool { return e.Path == path })
 	}
-	current, target := at(t.Path()), at(candidatePath)
-	if target < 0 {
+	current, target := at(t.Path()), at(to.Path)
+	if target < 0 || entries[target].Token != to.Token {
 		return nil, session.ErrNoNode
 	}
-	ops := []session.Op{session.CheckOp(candidatePath, -1)}
+	ops := []session.Op{session.CheckOp(to.Path, -1)}
 	for i := current + 1; current >= 0 && i < target; i++ {
 		ops = append(ops, session.DeleteOp(entries[i].Path, -1))
 	}
@@ -226,7 +219,7 @@ func decode(raw []byte) (envelope, bool) {
 	return e.envelope, true
 }
 
-// interpret decodes any data of a candidate's znode: those that are no envelope are the ID, as in
+// interpret decodes any data of a candidate's znode: those that are no envelope are the name, as in
 // Curator's latch.
 func interpret(raw []byte) envelope {
 	if e, ok := decode(raw); ok {
@@ -235,7 +228,7 @@ func interpret(raw []byte) envelope {
 	return envelope{ID: string(raw)}
 }
 
-func (e envelope) owner() session.Identity { return znode.ParseIdentity(e.By) }
+func (e envelope) owner() session.Identity { return session.Identity(znode.ParseIdentity(e.By)) }
 
 func (e envelope) encode() ([]byte, error) {
 	raw, err := json.Marshal(e)

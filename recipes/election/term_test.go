@@ -69,11 +69,11 @@ func TestEnvelope(t *testing.T) {
 // for the leader. Owners that others write are read only if they are valid.
 func TestCandidatesSayWhoseTheyAre(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
-		elsewhere := actors.New() // another process
+		elsewhere := must(actors.New()) // another process
 		t.Cleanup(func() { _ = elsewhere.Close(bubble.Minute(t)) })
 		term := leads(t, candidate(t, t.Session(session.WithIdentity("orders-7"), session.WithSystem(elsewhere)), "a"))
 		require.NoError(t, term.Ready(bubble.Minute(t)))
-		b := candidate(t, t.Session(), "b", election.WithWarnAfter(0))
+		b := candidate(t, t.Session(), "b", election.WithHeldWarning(0))
 		owner := func() session.Identity { return must(b.Candidates(bubble.Minute(t)))[0].Owner }
 		lead := func(d time.Duration) string {
 			ctx, cancel := context.WithTimeout(bubble.Minute(t), d)
@@ -101,13 +101,13 @@ func TestDataOfOthers(t *testing.T) {
 		a := candidate(t, t.Session(session.WithoutIdentity()), "a", election.WithData([]byte("here")))
 		term := leads(t, a)
 		require.NoError(t, t.Server.Set(term.Path(), []byte("unlock\n"+content(t, term.Path()))))
-		require.Equal(t, "a", must(a.Current(bubble.Minute(t))).ID)
+		require.Equal(t, "a", must(a.Current(bubble.Minute(t))).Name)
 		require.NoError(t, term.Ready(bubble.Minute(t)))
 		require.True(t, strings.HasPrefix(content(t, term.Path()), "unlock\n{"))
 
 		for _, raw := range []string{"", "null", "[]", `{"name":"x"}`, `{"id":5}`, `{"id":"x","data":5}`, "\xff\xfe", "unlock"} {
 			require.NoError(t, t.Server.Set(term.Path(), []byte(raw)))
-			require.Equal(t, election.Leadership{Present: true, ID: raw, Token: term.Token()}, must(a.Current(bubble.Minute(t))))
+			require.Equal(t, election.Leadership{Present: true, Name: raw, Token: term.Token()}, must(a.Current(bubble.Minute(t))))
 		}
 		require.NoError(t, term.Ready(bubble.Minute(t)))
 		require.JSONEq(t, `{"id":"a","data":"aGVyZQ==","ready":true}`, content(t, term.Path()))
@@ -129,7 +129,7 @@ func TestTransferListsAgain(t *testing.T) {
 			return zktest.Pass
 		})
 		defer remove()
-		require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[3].Path))
+		require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[3]))
 		require.Greater(t, bubble.Get(t, d.Leader(), "d leads").Token(), term.Token())
 	})
 }
@@ -155,24 +155,24 @@ func TestAfterTheEnd(t *testing.T) {
 		require.ErrorIs(t, bubble.Get(t, waiting, "the wait"), session.ErrClosed)
 		bubble.Closes(t, seen, "the observation")
 		bubble.Closes(t, a.Observe(bubble.Minute(t)), "a new observation")
-		bubble.Closes(t, a.Standing(bubble.Minute(t)), "the standing")
+		bubble.Closes(t, a.ObserveStatus(bubble.Minute(t)), "the status")
 		a.Campaign()
 		_, err := a.Lead(bubble.Minute(t))
 		require.ErrorIs(t, err, session.ErrClosed)
 		require.ErrorIs(t, a.Run(bubble.Minute(t), idle), session.ErrClosed)
-		require.NoError(t, a.Resign(bubble.Minute(t)))
+		require.NoError(t, a.Withdraw(bubble.Minute(t)))
 		require.NoError(t, a.Close(bubble.Minute(t)), "it is idempotent")
 		require.ErrorIs(t, term.Proclaim(bubble.Minute(t), nil), session.ErrLost)
 		bubble.Never(t, a.Leader(), "no term")
 	})
 }
 
-// queued has the first of three lead, and the others wait. last is the path of the third.
-func queued(t *bubble.World, a, b, c *election.Election) (term *election.Term, last string) {
+// queued has the first of three lead, and the others wait. last is the third.
+func queued(t *bubble.World, a, b, c *election.Election) (term *election.Term, last election.Candidate) {
 	t.Helper()
 	term = leads(t, a)
 	waits(t, b, c)
-	return term, must(c.Candidates(bubble.Minute(t)))[2].Path
+	return term, must(c.Candidates(bubble.Minute(t)))[2]
 }
 
 // A and B share a session, which tells B at once that A has resigned. The news that TransferTo has
@@ -190,9 +190,9 @@ func TestATransferPassesACandidateOfTheSameSession(t *testing.T) {
 		synctest.Wait()
 		bubble.Never(t, b.Leader(), "b leads beside c")
 		require.Equal(t, []string{"c", "a", "b"}, idsOf(t, c), "b has lost its place, and queues again")
-		require.NoError(t, c.Resign(bubble.Minute(t)))
+		require.NoError(t, c.Withdraw(bubble.Minute(t)))
 		require.Greater(t, bubble.Get(t, a.Leader(), "a is next").Token(), next.Token())
-		require.NoError(t, a.Resign(bubble.Minute(t)))
+		require.NoError(t, a.Withdraw(bubble.Minute(t)))
 		bubble.Get(t, b.Leader(), "that b was refused once is over")
 	})
 }
@@ -230,5 +230,59 @@ func TestATransferThatIsUnderWayPassesACandidateOfTheSameSession(t *testing.T) {
 		require.NoError(t, bubble.Get(t, resigned))
 		bubble.Get(t, c.Leader(), "c leads")
 		bubble.Never(t, b.Leader(), "b leads beside c")
+	})
+}
+
+// Break gives the leader the grace period to leave, and then deletes its znode.
+func TestBreak(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
+		a, b, admin := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b"), candidate(t, t.Session(), "admin")
+		first := leads(t, a)
+		waits(t, b)
+		leader := must(admin.Candidates(bubble.Minute(t)))[0]
+		const grace = 3 * time.Second
+		broken := bubble.Begin(func() error { return admin.Break(bubble.Minute(t), leader, grace) })
+		time.Sleep(grace - time.Millisecond)
+		bubble.Never(t, broken, "the leader has its grace")
+		require.True(t, first.Valid())
+		require.NoError(t, bubble.Get(t, broken))
+		bubble.Closes(t, first.Done(), "the term")
+		require.ErrorIs(t, first.Err(), session.ErrDeleted)
+		second := bubble.Get(t, b.Leader(), "b leads")
+		require.Equal(t, []string{"b", "a"}, idsOf(t, admin), "a queues again")
+		require.NoError(t, admin.Break(bubble.Minute(t), leader, 0), "it is gone")
+
+		leader = must(admin.Candidates(bubble.Minute(t)))[0]
+		began := time.Now()
+		broken = bubble.Begin(func() error { return admin.Break(bubble.Minute(t), leader, time.Hour) })
+		time.Sleep(time.Second)
+		require.NoError(t, second.Resign(bubble.Minute(t)))
+		require.NoError(t, bubble.Get(t, broken), "it has left by itself")
+		require.Less(t, time.Since(began), 2*time.Second)
+		require.ErrorIs(t, second.Err(), session.ErrReleased)
+
+		third := bubble.Get(t, a.Leader(), "a leads")
+		ctx, cancel := context.WithTimeout(bubble.Minute(t), time.Second)
+		defer cancel()
+		require.ErrorIs(t, admin.Break(ctx, must(admin.Candidates(ctx))[0], time.Hour), context.DeadlineExceeded)
+		require.NoError(t, third.Err())
+	})
+}
+
+// A znode that was created later under the name of a candidate is another candidate's: it is not
+// broken, and leadership is not transferred to it.
+func TestAnotherCandidateUnderTheName(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
+		other := t.Session()
+		a, b := candidate(t, t.Session(), "a"), candidate(t, other, "b")
+		term := leads(t, a)
+		waits(t, b)
+		gone := must(a.Candidates(bubble.Minute(t)))[1]
+		require.NoError(t, b.Withdraw(bubble.Minute(t)))
+		must(other.Create(bubble.Minute(t), gone.Path, []byte("another"), session.Ephemeral()))
+		require.NoError(t, a.Break(bubble.Minute(t), gone, 0))
+		require.ErrorIs(t, term.TransferTo(bubble.Minute(t), gone), session.ErrNoNode)
+		require.Equal(t, []string{"a", "another"}, idsOf(t, a))
+		require.NoError(t, term.Err())
 	})
 }

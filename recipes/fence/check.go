@@ -10,19 +10,19 @@ import (
 )
 
 // Check asks ZooKeeper whether a possession is valid: its znode exists, belongs to its session, and
-// has its token. nil means that this was so at an instant between call and return. [ErrFenced]
-// means that the possession has ended, for good. Every other error says nothing about it: ctx's,
-// the session's, [ErrInvalid], session.ErrInvalidPath for a path outside the namespace of s.
+// has its token. It returns nil if that was so at an instant between call and return, and
+// [ErrFenced] if the possession has ended, for good. All other errors leave that open: ctx's, the
+// session's, [ErrInvalid], session.ErrInvalidPath for a path outside the namespace of s.
 //
-// A possession that its holder has released passes until its znode is deleted, for which Release
-// waits. By then the next one may hold, if it is of the same session. [Gate] and [Follow] refuse
-// the former one as soon as they know of the latter's token.
+// When a holder releases its possession, Check returns nil until the znode is deleted; Release
+// waits for that. By then another contender of the same session may hold the lock already. A [Gate]
+// refuses the former holder once it has admitted the new one.
 //
-// If s may not read the znode, a server since 3.8.4 reports only that it exists. Then it is the
-// possession's if its name has a GUID in it, as in Troupe's own layout; in a layout that reuses
-// names the error is session.ErrNoAuth.
+// If the ACL does not let s read the znode, a server since 3.8.4 tells only that it exists. Check
+// then returns nil if the name contains a GUID, as in Troupe's own layout, and session.ErrNoAuth in
+// a layout that reuses names.
 func Check(ctx context.Context, s *session.Session, q Sequencer) error {
-	path, err := locate(s, q)
+	path, err := locate("check", s, q)
 	if err != nil {
 		return err
 	}
@@ -39,13 +39,13 @@ func Check(ctx context.Context, s *session.Session, q Sequencer) error {
 		return err
 	}
 	if !exists || !moved(q, stat) {
-		return compare(q, exists, stat, nil)
+		return compare("check", q, exists, stat, nil)
 	}
 	data, stat, err := s.Get(ctx, path)
 	if err != nil && !errors.Is(err, session.ErrNoNode) {
 		return err
 	}
-	return compare(q, err == nil, stat, data)
+	return compare("check", q, err == nil, stat, data)
 }
 
 // unique tells whether no other znode ever has this name.
@@ -56,16 +56,16 @@ func unique(path string) bool {
 }
 
 // locate translates the sequencer's path into one of the session's.
-func locate(s *session.Session, q Sequencer) (string, error) {
+func locate(op string, s *session.Session, q Sequencer) (string, error) {
 	if s == nil {
-		return "", errors.New("fence: s: nil session")
+		return "", errors.New(op + ": s: nil session")
 	}
-	if err := q.validate(); err != nil {
+	if err := q.validate(op); err != nil {
 		return "", err
 	}
 	path, ok := s.Relative(q.Path)
 	if !ok {
-		return "", fmt.Errorf("fence: %w: q.Path: %s is outside the session's namespace", session.ErrInvalidPath, q.Path)
+		return "", fmt.Errorf("%s %s: %w: q.Path: it is outside the session's namespace", op, q.Path, session.ErrInvalidPath)
 	}
 	return path, nil
 }
@@ -77,12 +77,12 @@ func moved(q Sequencer, stat session.Stat) bool { return q.Mode == Shared && sta
 
 // compare tells whether the znode is the possession's. Names can be reused, in some layouts within
 // one session; the zxid of the creation cannot.
-func compare(q Sequencer, exists bool, stat session.Stat, data []byte) error {
+func compare(op string, q Sequencer, exists bool, stat session.Stat, data []byte) error {
 	switch {
 	case !exists:
-		return fenced(q, "its znode is gone")
+		return fenced(op, q, "its znode is gone")
 	case stat.EphemeralOwner != q.SessionID:
-		return fenced(q, "its znode is another session's")
+		return fenced(op, q, "its znode is another session's")
 	case stat.Czxid == q.Token:
 		return nil
 	case moved(q, stat):
@@ -90,5 +90,5 @@ func compare(q Sequencer, exists bool, stat session.Stat, data []byte) error {
 			return nil
 		}
 	}
-	return fenced(q, "its znode is another possession's")
+	return fenced(op, q, "its znode is another possession's")
 }

@@ -60,7 +60,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// 4294967338 /locks/orders/_c_3e6c-lock-0000000007 <nil>
-	// fence: not a sequencer: token "first" is not a number of 64 bits
+	// parse: not a sequencer: token "first" is not a number of 64 bits
 }
 
 // A service is asked to act for the holder of a lock, and has a session of its own to check that

@@ -12,23 +12,23 @@ import (
 )
 
 // Follow checks the sequencer like [Check] and returns a context that is cancelled when the
-// possession ends, with an error that is [ErrFenced] as its cause. The context descends from ctx:
-// end ctx to stop following. While s is disconnected the context stays open; Follow learns what
-// happened after the reconnection, in the next epoch of s if necessary. If s is closed or may not
-// read the znode, the cause is that error. It is session.ErrRestarted if the follower's actor
-// exceeded its restarts, which is logged.
+// possession ends, with the cause [ErrFenced]. The context descends from ctx: end ctx to stop
+// following. While s is disconnected the context stays open; Follow learns what happened after the
+// reconnection, in the next epoch of s if necessary. The cause is session.ErrClosed if s is closed,
+// session.ErrNoAuth if the ACL does not let s read the znode, and session.ErrRestarted if the
+// follower's actor panicked too often, which is logged.
 //
-// The context reports the end after the fact. Whatever must not happen after the end needs a
-// [Gate], or a Check of its own.
+// The context ends after the possession has. For what must not happen after the end, use a [Gate],
+// or call Check right before it.
 func Follow(ctx context.Context, s *session.Session, q Sequencer) (context.Context, error) {
 	if err := Check(ctx, s, q); err != nil {
 		return nil, err
 	}
-	path, err := locate(s, q)
+	path, err := locate("follow", s, q)
 	if err != nil {
 		return nil, err
 	}
-	s.Start()
+	seam.Start.(func(*session.Session))(s)
 	followed, cancel := context.WithCancelCause(ctx)
 	f := &follower{session: s, path: path, of: q, cancel: cancel}
 	observe.Run(followed, observe.Spec{Session: s, Kind: "fence", Path: path, Ended: f.ended, Begin: f.begin})
@@ -101,5 +101,5 @@ func decide(q Sequencer, a seam.Seen) error {
 	case a.Err != nil:
 		return a.Err
 	}
-	return compare(q, a.Exists, session.Stat(a.Stat), a.Data)
+	return compare("follow", q, a.Exists, session.Stat(a.Stat), a.Data)
 }

@@ -19,15 +19,15 @@ type Gate struct {
 }
 
 // Admit admits a holder, and remembers its sequencer as the newest. The same holder may be admitted
-// any number of times until a newer one was. [ErrFenced]: a newer holder was admitted before, or
-// another holder with the same token; or the sequencer is of another lock. [ErrMode]: it is shared.
-// [ErrInvalid]: it is malformed, such as the zero Sequencer.
+// any number of times until a newer one was. Errors: [ErrFenced] if a newer holder was admitted
+// before, or another one with the same token, or if the sequencer is of another lock; [ErrMode] if
+// it is shared; [ErrInvalid] if it is malformed, such as the zero Sequencer.
 func (g *Gate) Admit(q Sequencer) error {
-	if err := q.validate(); err != nil {
+	if err := q.validate("admit"); err != nil {
 		return err
 	}
 	if q.Mode != Exclusive {
-		return fmt.Errorf("fence: %w: %s", ErrMode, q)
+		return fmt.Errorf("admit %s: %w", q.Path, ErrMode)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -35,11 +35,11 @@ func (g *Gate) Admit(q Sequencer) error {
 	switch {
 	case h == Sequencer{} || h == q:
 	case q.contenders() != h.contenders():
-		return fenced(q, "this gate is for "+h.contenders())
+		return fenced("admit", q, "this gate is for "+h.contenders())
 	case q.Token < h.Token:
-		return fenced(q, fmt.Sprintf("token %d was admitted before%s", h.Token, unlessLost))
+		return fenced("admit", q, fmt.Sprintf("token %d was admitted before%s", h.Token, unlessLost))
 	case q.Token == h.Token:
-		return fenced(q, "another holder was admitted with the same token"+unlessLost)
+		return fenced("admit", q, "another holder was admitted with the same token"+unlessLost)
 	}
 	g.highest = q
 	return nil
@@ -47,18 +47,17 @@ func (g *Gate) Admit(q Sequencer) error {
 
 const unlessLost = " (if ZooKeeper has lost its data, or they were restored, tokens begin anew: see Gate.Reset)"
 
-// Reset forgets all holders that were admitted. It is for when ZooKeeper has lost its data
-// (session.ErrDataLoss), or got back an older copy: tokens may then be smaller, or repeat. Call it
-// only when all holders that were admitted have stopped: after Reset the Gate would admit such a
-// holder again.
+// Reset forgets all holders that were admitted. Call it when ZooKeeper has lost its data
+// (session.ErrDataLoss), or an older copy was restored: tokens may then be smaller, or repeat. All
+// holders that were admitted must have stopped by then, since the Gate would admit them again.
 func (g *Gate) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.highest = Sequencer{}
 }
 
-// Highest returns the sequencer of the newest holder admitted; false if there was none. A resource
-// that outlives its process stores this sequencer with its data. After a restart it calls Admit
+// Highest returns the sequencer of the newest holder admitted; false if there was none. If the
+// resource outlives its process, store this sequencer with its data. After a restart call Admit
 // with the stored one, before any other.
 func (g *Gate) Highest() (Sequencer, bool) {
 	g.mu.Lock()

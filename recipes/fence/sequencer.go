@@ -19,66 +19,65 @@ type Sequencer struct {
 	SessionID int64 // the ZooKeeper session that holds it
 }
 
-// String writes the sequencer in the form that [Parse] reads, fit to be sent along in a header or a
-// message:
+// String returns the sequencer in the form that [Parse] reads, for a header or a message:
 //
 //	exclusive:4294967338:0x1000a3b5c2d0001:/locks/orders/_c_3e6c…-lock-0000000007
 func (q Sequencer) String() string {
 	return string(q.Mode) + ":" + strconv.FormatInt(q.Token, 10) + ":0x" + strconv.FormatUint(uint64(q.SessionID), 16) + ":" + q.Path
 }
 
-// Parse decodes the result of [Sequencer.String]. Everything else is [ErrInvalid], with the invalid
-// part. Parsing checks only the form; [Check] verifies that it is true.
+// Parse decodes the result of [Sequencer.String]. For any other text it returns [ErrInvalid], with
+// the invalid part. It checks only the form; [Check] tells whether the possession exists.
 func Parse(s string) (Sequencer, error) {
 	parts := strings.SplitN(s, ":", 4)
 	if len(parts) != 4 {
-		return Sequencer{}, invalid("%q has %d of the 4 parts mode:token:session:path", s, len(parts))
+		return Sequencer{}, invalid("parse", "%q has %d of the 4 parts mode:token:session:path", s, len(parts))
 	}
 	token, err := strconv.ParseInt(parts[1], 10, 64)
 	if err != nil {
-		return Sequencer{}, invalid("token %q is not a number of 64 bits", parts[1])
+		return Sequencer{}, invalid("parse", "token %q is not a number of 64 bits", parts[1])
 	}
 	hex, ok := strings.CutPrefix(parts[2], "0x")
 	id, err := strconv.ParseUint(hex, 16, 64)
 	if !ok || err != nil {
-		return Sequencer{}, invalid("session %q is not 0x and a hexadecimal number of 64 bits", parts[2])
+		return Sequencer{}, invalid("parse", "session %q is not 0x and a hexadecimal number of 64 bits", parts[2])
 	}
 	q := Sequencer{Path: parts[3], Mode: Mode(parts[0]), Token: token, SessionID: int64(id)}
-	if err := q.validate(); err != nil {
+	if err := q.validate("parse"); err != nil {
 		return Sequencer{}, err
 	}
 	if q.String() != s {
-		return Sequencer{}, invalid("%q is not written as %q", s, q)
+		return Sequencer{}, invalid("parse", "%q is not written as %q", s, q)
 	}
 	return q, nil
 }
 
 // validate refuses what cannot be a possession.
-func (q Sequencer) validate() error {
+func (q Sequencer) validate(op string) error {
 	switch {
 	case q.Mode != Exclusive && q.Mode != Shared:
-		return invalid("mode %q is neither %q nor %q", string(q.Mode), string(Exclusive), string(Shared))
+		return invalid(op, "mode %q is neither %q nor %q", string(q.Mode), string(Exclusive), string(Shared))
 	case q.Token <= 0:
-		return invalid("token %d is not positive", q.Token)
+		return invalid(op, "token %d is not positive", q.Token)
 	case q.SessionID == 0:
-		return invalid("session 0 holds nothing")
+		return invalid(op, "session 0 holds nothing")
 	}
-	return validatePath(q.Path)
+	return validatePath(op, q.Path)
 }
 
 // validatePath checks for an absolute path of printable names, as ZooKeeper requires.
-func validatePath(path string) error {
+func validatePath(op, path string) error {
 	names := strings.Split(path, "/")
 	if !strings.HasPrefix(path, "/") {
-		return invalid("path %q is not absolute", path)
+		return invalid(op, "path %q is not absolute", path)
 	}
 	for _, name := range names[1:] {
 		if name == "" || name == "." || name == ".." {
-			return invalid("path %q has a name %q in it", path, name)
+			return invalid(op, "path %q has a name %q in it", path, name)
 		}
 	}
 	if !utf8.ValidString(path) || strings.ContainsFunc(path, unprintable) {
-		return invalid("path %q has characters that ZooKeeper does not permit", path)
+		return invalid(op, "path %q has characters that ZooKeeper does not permit", path)
 	}
 	return nil
 }
@@ -113,8 +112,8 @@ const (
 )
 
 var (
-	// ErrFenced: the possession of the sequencer has ended, or a newer one was admitted before.
-	ErrFenced = errors.New("fenced: the possession is over")
+	// ErrFenced: the possession has ended, or a [Gate] refuses it: see [Gate.Admit].
+	ErrFenced = errors.New("the possession is over")
 
 	// ErrMode: a [Gate] refuses shared holders, since their tokens do not tell which is newer.
 	ErrMode = errors.New("not an exclusive sequencer")
@@ -124,8 +123,10 @@ var (
 )
 
 // invalid names the part that is wrong.
-func invalid(format string, args ...any) error {
-	return fmt.Errorf("fence: %w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+func invalid(op, format string, args ...any) error {
+	return fmt.Errorf("%s: %w: %s", op, ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-func fenced(q Sequencer, why string) error { return fmt.Errorf("fence: %w: %s: %s", ErrFenced, q, why) }
+func fenced(op string, q Sequencer, why string) error {
+	return fmt.Errorf("%s %s: %w: token %d of session 0x%x: %s", op, q.Path, ErrFenced, q.Token, q.SessionID, why)
+}

@@ -22,7 +22,7 @@ func balances(ctx context.Context, sess *session.Session, hostname string, addre
 	if err != nil {
 		return err
 	}
-	me, err := workers.Join(group.Member{ID: hostname, Data: address})
+	me, err := workers.Join(group.Member{Name: hostname, Data: address})
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func Example() {
 		if len(joined) == 0 {
 			return nil
 		}
-		fmt.Printf("%s is at %s\n", joined[0].ID, joined[0].Data)
+		fmt.Printf("%s is at %s\n", joined[0].Name, joined[0].Data)
 		return errEnough
 	})
 	fmt.Println(err)
@@ -79,7 +79,7 @@ func ExampleMembership() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ann, err := workers.Join(group.Member{ID: "ann", Data: []byte("starting")})
+	ann, err := workers.Join(group.Member{Name: "ann", Data: []byte("starting")})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -91,14 +91,14 @@ func ExampleMembership() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s is at %s\n", now.Members[0].ID, now.Members[0].Data)
-	_, err = workers.Join(group.Member{ID: "ann"})
+	fmt.Printf("%s is at %s\n", now.Members[0].Name, now.Members[0].Data)
+	_, err = workers.Join(group.Member{Name: "ann"})
 	fmt.Println("a second ann:", errors.Is(err, group.ErrDuplicate))
 
 	server.Expire(sess.Status().SessionID) // as after a long partition
 	for view := range workers.Observe(ctx) {
 		if joined := group.Diff(now, view).Joined; len(joined) > 0 {
-			fmt.Printf("%s is back, at %s\n", joined[0].ID, joined[0].Data)
+			fmt.Printf("%s is back, at %s\n", joined[0].Name, joined[0].Data)
 			break
 		}
 	}

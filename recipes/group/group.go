@@ -17,7 +17,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// ErrDuplicate ends a Membership whose id another live member has.
+// ErrDuplicate means that another live member has the name. It ends the [Membership].
 var ErrDuplicate = member.ErrDuplicate
 
 // Group is a handle of the group on a path. It is safe for concurrent use.
@@ -33,7 +33,7 @@ type Group struct {
 
 // Member is a member of a group, or the argument of Join.
 type Member struct {
-	ID   string // the name of its znode: unique in the group
+	Name string // also of its znode: unique in the group
 	Data []byte // receivers of views share them, and must not change them
 
 	// In views: the zxid of the registration, which grows with each one; the ZooKeeper session that
@@ -42,15 +42,15 @@ type Member struct {
 	SessionID int64
 	Since     time.Time
 
-	// In views: this session may not read the znode. Then only the ID is known, and not whether the
-	// member has registered again. A znode that is not a member's but can't be read either looks
-	// the same.
+	// In views: this session may not read the znode. Then only the Name is known, and not whether
+	// the member has registered again. A znode that is not a member's but can't be read either
+	// looks the same.
 	Unread bool
 }
 
 // View is the set of members at some moment.
 type View struct {
-	Members []Member // sorted by id
+	Members []Member // sorted by name
 	Stale   bool     // the connection is down: this is the last known state
 }
 
@@ -93,7 +93,7 @@ func (g *Group) Err() error { return g.life.Err() }
 // Members reads the current members, after a session.Session.Sync: if the session is connected to
 // the leader, one that has joined within the last milliseconds may be missing. A group that does
 // not exist has no members. A member that leaves during the read may be missing. Errors:
-// session.ErrNoAuth if the group may not be listed, session.ErrClosed, ctx's cause.
+// session.ErrNoAuth if the ACL forbids to list the group; session.ErrClosed; ctx's cause.
 func (g *Group) Members(ctx context.Context) (View, error) {
 	ctx, leave := g.life.Within(ctx)
 	defer leave()
@@ -119,7 +119,7 @@ func (g *Group) members(ctx context.Context) (View, error) {
 		case err == nil && stat.EphemeralOwner != 0:
 			v.Members = append(v.Members, memberOf(name, data, stat))
 		case errors.Is(err, session.ErrNoAuth):
-			v.Members = append(v.Members, Member{ID: name, Unread: true})
+			v.Members = append(v.Members, Member{Name: name, Unread: true})
 		case err != nil && !errors.Is(err, session.ErrNoNode):
 			return View{}, err
 		}
@@ -129,14 +129,14 @@ func (g *Group) members(ctx context.Context) (View, error) {
 }
 
 func memberOf(name string, data []byte, stat session.Stat) Member {
-	return Member{ID: name, Data: member.Data(data), Token: stat.Czxid, SessionID: stat.EphemeralOwner, Since: stat.Ctime}
+	return Member{Name: name, Data: member.Data(data), Token: stat.Czxid, SessionID: stat.EphemeralOwner, Since: stat.Ctime}
 }
 
 func (v *View) sort() {
-	slices.SortFunc(v.Members, func(a, b Member) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(v.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Change is the difference between two views, each part sorted by id.
+// Change is the difference between two views, each part sorted by name.
 type Change struct {
 	Joined  []Member // only in the new view; or registered again since
 	Left    []Member // only in the old view; or registered again since: as they were
@@ -149,12 +149,12 @@ func Diff(old, next View) Change {
 	var c Change
 	before := make(map[string]Member, len(old.Members))
 	for _, m := range old.Members {
-		before[m.ID] = m
+		before[m.Name] = m
 	}
 	now := make(map[string]Member, len(next.Members))
 	for _, m := range next.Members {
-		now[m.ID] = m
-		was, there := before[m.ID]
+		now[m.Name] = m
+		was, there := before[m.Name]
 		switch {
 		case !there || rejoined(was, m):
 			c.Joined = append(c.Joined, m)
@@ -163,7 +163,7 @@ func Diff(old, next View) Change {
 		}
 	}
 	for _, m := range old.Members {
-		if is, there := now[m.ID]; !there || rejoined(m, is) {
+		if is, there := now[m.Name]; !there || rejoined(m, is) {
 			c.Left = append(c.Left, m)
 		}
 	}
@@ -173,14 +173,14 @@ func Diff(old, next View) Change {
 // rejoined tells whether a member has registered again, as far as that is known.
 func rejoined(was, is Member) bool { return !was.Unread && !is.Unread && was.Token != is.Token }
 
-func checkID(id string) error {
-	switch err := znode.Validate("/" + id); {
-	case id == "":
-		return errors.New("member: id: empty")
-	case strings.Contains(id, "/"):
-		return errors.New("member: id: contains a slash")
+func checkName(name string) error {
+	switch err := znode.Validate("/" + name); {
+	case name == "":
+		return errors.New("member: name: empty")
+	case strings.Contains(name, "/"):
+		return errors.New("member: name: contains a slash")
 	case err != nil:
-		return fmt.Errorf("member: id: %w", err)
+		return fmt.Errorf("member: name: %w", err)
 	}
 	return nil
 }

@@ -33,14 +33,14 @@ func TestJoinUpdateLeave(t *testing.T) {
 		require.Equal(w, "a=1 b=2", ids(bubble.Now(w, views)))
 		require.NoError(w, a.Update(w.Context(), []byte("3")))
 		require.Equal(w, "a=3 b=2", ids(bubble.Now(w, views)))
-		require.NoError(w, b.Leave(w.Context()))
-		require.NoError(w, b.Leave(w.Context()))
+		require.NoError(w, b.Close(w.Context()))
+		require.NoError(w, b.Leave(w.Context()), "both are one, and idempotent")
 		require.ErrorIs(w, b.Err(), session.ErrClosed)
 		require.Equal(w, "a=3", ids(bubble.Now(w, views)))
 		require.ErrorIs(w, b.Update(w.Context(), nil), session.ErrClosed)
 		require.Equal(w, "a=3", members(w, ha))
-		require.Equal(w, group.Standing{Phase: group.Present}, bubble.Now(w, a.Standing(w.Context())))
-		require.Equal(w, group.Standing{Phase: group.Over}, bubble.Now(w, b.Standing(w.Context())))
+		require.Equal(w, group.Status{State: group.Joined}, bubble.Now(w, a.ObserveStatus(w.Context())))
+		require.Equal(w, group.Status{State: group.Stopped}, bubble.Now(w, b.ObserveStatus(w.Context())))
 	})
 }
 
@@ -143,17 +143,38 @@ func TestADuplicateIsAnError(t *testing.T) {
 		bubble.Now(w, first.Joined())
 		views := groupOn(w, hb).Observe(w.Context())
 		require.Equal(w, "same=1", ids(bubble.Now(w, views)))
-		require.ErrorIs(w, errOf(groupOn(w, ha).Join(group.Member{ID: "same", Data: []byte("1")})), group.ErrDuplicate, "of the same session: at once")
+		require.ErrorIs(w, errOf(groupOn(w, ha).Join(group.Member{Name: "same", Data: []byte("1")})), group.ErrDuplicate, "of the same session: at once")
 		for range 2 {
 			second := join(w, hb, "same", "2")
 			bubble.Now(w, second.Done()) // the other one answers
 			require.ErrorIs(w, second.Err(), group.ErrDuplicate)
 			bubble.Never(w, second.Joined(), "it never was")
 			require.ErrorIs(w, second.Update(w.Context(), nil), group.ErrDuplicate)
+			require.Equal(w, group.Status{State: group.Failed}, bubble.Now(w, second.ObserveStatus(w.Context())))
 		}
 		require.NoError(w, first.Err())
 		require.Equal(w, "same=1", members(w, hb))
 		bubble.Never(w, views, "the questions are no changes")
+	})
+}
+
+// The last status tells an end that was wanted from a failure, and Err then says why.
+func TestTheLastStatus(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		left, closed, owner, refused := w.Host("left"), w.Host("closed"), w.Host("owner"), w.Host("refused")
+		a, b, c := join(w, left, "a", ""), join(w, closed, "b", ""), join(w, owner, "c", "")
+		synctest.Wait()
+		require.NoError(w, a.Leave(w.Context()))
+		require.NoError(w, closed.Close(w.Context()))
+		second := join(w, refused, "c", "")
+		synctest.Wait()
+		for m, want := range map[*group.Membership]group.State{a: group.Stopped, b: group.Stopped, second: group.Failed} {
+			states := m.ObserveStatus(w.Context())
+			require.Equal(w, want, bubble.Now(w, states).State)
+			require.Error(w, m.Err())
+			bubble.Closed(w, states)
+		}
+		require.Equal(w, group.Joined, bubble.Now(w, c.ObserveStatus(w.Context())).State)
 	})
 }
 
@@ -186,7 +207,7 @@ func TestAFormerLifeIsWaitedFor(t *testing.T) {
 				c.wait(w)
 				bubble.Never(w, second.Joined(), "the znode is another session's")
 				require.NoError(w, second.Err(), "the other one is dead, and its znode exists")
-				require.Equal(w, group.Standing{Phase: group.Barred}, bubble.Now(w, second.Standing(w.Context())))
+				require.Equal(w, group.Status{State: group.Waiting}, bubble.Now(w, second.ObserveStatus(w.Context())))
 				bubble.Within(w, time.Minute, second.Joined())
 				require.Equal(w, "a=2", members(w, hb))
 				v := must(groupOn(w, hb).Members(w.Context()))
@@ -216,19 +237,19 @@ func TestAnOwnerThatIsCutOff(t *testing.T) {
 }
 
 // An update is no interruption.
-func TestStandingThroughAnUpdate(t *testing.T) {
+func TestStatusThroughAnUpdate(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
 		m := join(w, h, "a", "1")
 		bubble.Now(w, m.Joined())
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict { return zktest.Delay(time.Millisecond) })()
-		standings := m.Standing(w.Context())
-		require.Equal(w, group.Present, bubble.Now(w, standings).Phase)
+		states := m.ObserveStatus(w.Context())
+		require.Equal(w, group.Joined, bubble.Now(w, states).State)
 		updated := bubble.Begin(func() error { return m.Update(w.Context(), []byte("2")) })
 		for range 20 {
 			time.Sleep(time.Millisecond / 2)
-			for len(standings) > 0 {
-				require.Equal(w, group.Present, (<-standings).Phase)
+			for len(states) > 0 {
+				require.Equal(w, group.Joined, (<-states).State)
 			}
 		}
 		require.NoError(w, bubble.Now(w, updated))
@@ -255,7 +276,7 @@ func TestLostReplies(t *testing.T) {
 func TestARefusalIsReported(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		must(h.Create(w.Context(), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...)))
+		must(h.Create(w.Context(), path, nil, session.Parents(), session.WithNodeACL(session.AnyoneACL(session.PermRead)...)))
 		m := join(w, h, "a", "1")
 		bubble.Within(w, time.Second, m.Done())
 		require.ErrorIs(w, m.Err(), session.ErrNoAuth)
@@ -336,7 +357,7 @@ func TestAZnodeThatNoSessionOwnsIsWaitedFor(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Equal(w, "a=x", members(w, other))
 		must(other.Create(w.Context(), path+"/b", nil))
-		second := must(groupOn(w, here).Join(group.Member{ID: "b", Data: []byte("y")}))
+		second := must(groupOn(w, here).Join(group.Member{Name: "b", Data: []byte("y")}))
 		time.Sleep(time.Minute)
 		require.NoError(w, second.Err())
 		require.NoError(w, other.Delete(w.Context(), path+"/b", -1))

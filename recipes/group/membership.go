@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/enum"
@@ -12,64 +13,65 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Phase is the state of a membership.
-type Phase int
+// State is the state of a membership.
+type State int
 
-// The phases of a membership.
+// The states of a membership.
 const (
-	Joining Phase = iota // not registered, or not known to be
-	Barred               // a znode with the id exists, and its owner has not responded: it is cut off, or it has died and its session has not expired yet
-	Present              // registered
-	Over                 // ended: Err says why
+	Joining State = iota // not registered, or not known to be
+	Waiting              // a znode with the name exists, and its owner has not responded: it is cut off, or it has died and its session has not expired yet
+	Joined               // registered
+	Stopped              // ended by Leave or Close, or with the session
+	Failed               // ended by an error: see [Membership.Err]
 )
 
-// String is the phase's name.
-func (p Phase) String() string {
-	return enum.Name("Phase", p, "joining", "barred", "present", "over")
+// String is the state's name, in lower case.
+func (s State) String() string {
+	return enum.Name("State", s, "joining", "waiting", "joined", "stopped", "failed")
 }
 
-// Standing is the state of a membership.
-type Standing struct {
-	Phase Phase
+// Status is a membership's own place in the group.
+type Status struct {
+	State State
 }
 
 // seat identifies a member of this process. Only one Membership at a time may have it, since
 // ZooKeeper can't distinguish two of the same session.
 type seat struct {
-	session  *session.Session
-	path, id string
+	session    *session.Session
+	path, name string
 }
 
 var taken sync.Map // of seat to its Membership
 
-// Membership is the intent to be in a group. It lasts, in every epoch, until [Membership.Leave]. It
-// is safe for concurrent use.
+// Membership is the intent to be in a group. It lasts, in every epoch, until it is left. It is safe
+// for concurrent use.
 type Membership struct {
-	group    *Group
-	seat     seat
-	host     *recipe.Host
-	joined   notify.Latch
-	standing *notify.Topic[Standing]
-	written  *notify.Topic[uint64] // the number of the data in ZooKeeper
+	group   *Group
+	seat    seat
+	host    *recipe.Host
+	joined  notify.Latch
+	status  *notify.Topic[Status]
+	written *notify.Topic[uint64] // the number of the data in ZooKeeper
 
 	mu     sync.Mutex
 	number uint64 // of the data that are wanted
 	data   []byte
 }
 
-// Join states the intent to be a member, and returns at once. It uses only m's ID and Data. Errors
-// name what is wrong with the id; for a closed session the error is session.ErrClosed; if a
-// Membership of the same session has the id, it is [ErrDuplicate].
+// Join states the intent to be a member, and returns at once. It uses only m's Name and Data.
+// Errors say what is wrong with the name; for a closed session the error is session.ErrClosed; if a
+// Membership of the same session has the name, it is [ErrDuplicate].
 func (g *Group) Join(m Member) (*Membership, error) {
 	const op = "join"
-	if err := checkID(m.ID); err != nil {
+	if err := checkName(m.Name); err != nil {
 		return nil, recipe.Failed(g.session, op, g.path, err)
 	}
 	s := &Membership{
-		group: g, standing: notify.NewTopic[Standing](), written: notify.NewTopic[uint64](),
+		group: g, status: notify.NewTopic[Status](), written: notify.NewTopic[uint64](),
 		data: append([]byte(nil), m.Data...),
 	}
-	s.seat = seat{g.session, g.path, m.ID}
+	s.seat = seat{g.session, g.path, m.Name}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := g.life.Err(); err != nil {
@@ -78,8 +80,8 @@ func (g *Group) Join(m Member) (*Membership, error) {
 	if _, taken := taken.LoadOrStore(s.seat, s); taken {
 		return nil, recipe.Failed(g.session, op, g.path, ErrDuplicate)
 	}
-	s.standing.Publish(Standing{})
-	cfg := member.Config{Path: g.path, ID: m.ID}
+	s.status.Publish(Status{})
+	cfg := member.Config{Path: g.path, ID: m.Name}
 	h, err := recipe.New(recipe.Config{
 		Session: g.session, Kind: "member", Path: g.path, ACL: g.acl,
 		Machine: func() machine.Machine { return s.machine(cfg) }, Standing: s.intents, Perform: s.perform, Ended: s.ended,
@@ -114,27 +116,34 @@ func (m *Membership) perform(e machine.Effect) {
 	if !ok {
 		return
 	}
-	now := Standing{}
+	now := Status{}
 	switch told.State {
 	case member.Present, member.Updating:
-		now.Phase = Present
+		now.State = Joined
 		m.joined.Close()
 		m.written.Publish(told.Written)
 	case member.Barred:
-		now.Phase = Barred
-	case member.Reading, member.Asking, member.Over:
-		return // the phase stays until the read is answered; the end is reported by Ended
+		now.State = Waiting
+	case member.Reading, member.Asking:
+		return // the state stays until the read is answered
+	case member.Over:
+		return // reported by Ended
 	}
-	m.standing.Publish(now)
+	m.status.Publish(now)
 }
 
-func (m *Membership) ended(error) {
+// ended publishes how the membership ended, as its last status.
+func (m *Membership) ended(err error) {
 	taken.Delete(m.seat)
 	m.group.mu.Lock()
 	delete(m.group.joined, m)
 	m.group.mu.Unlock()
-	m.standing.Publish(Standing{Phase: Over})
-	m.standing.Close()
+	last := Status{State: Failed}
+	if errors.Is(err, session.ErrClosed) {
+		last.State = Stopped
+	}
+	m.status.Publish(last)
+	m.status.Close()
 	m.written.Close()
 }
 
@@ -142,10 +151,10 @@ func (m *Membership) ended(error) {
 // happens: select on Done as well.
 func (m *Membership) Joined() <-chan struct{} { return m.joined.C() }
 
-// Standing subscribes to the state of the membership: the current phase first, then each change;
-// the newest replaces one that was not received. The channel closes when ctx ends or the membership
-// is over.
-func (m *Membership) Standing(ctx context.Context) <-chan Standing { return m.standing.Subscribe(ctx) }
+// ObserveStatus subscribes to the status of the membership: the current one first, then each
+// change; the newest replaces one that was not received. The package closes the channel when ctx
+// ends, or after it has delivered Stopped or Failed, which may come a moment before Done closes.
+func (m *Membership) ObserveStatus(ctx context.Context) <-chan Status { return m.status.Subscribe(ctx) }
 
 // Update replaces the member's data, for this and every later registration, and returns when they
 // are in ZooKeeper. Before the first registration, and while there is none, they wait for it. ctx
@@ -180,10 +189,14 @@ func (m *Membership) Leave(ctx context.Context) error {
 	return recipe.Failed(m.group.session, "leave", m.group.path, m.host.Close(ctx))
 }
 
-// Done closes when the membership has ended: by Leave, with the session, or because of a permanent
-// failure. Err then says why.
+// Close is [Membership.Leave], under the name that every handle has.
+func (m *Membership) Close(ctx context.Context) error { return m.Leave(ctx) }
+
+// Done closes when the membership has ended: by Leave or Close, with the session, or by an error
+// that registering again would not fix. Err then says why.
 func (m *Membership) Done() <-chan struct{} { return m.host.Done() }
 
-// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Leave or with
-// the session, [ErrDuplicate] if another member has the id, or the cause of the failure.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed after Leave or Close,
+// or with the session; [ErrDuplicate] if another member has the name; otherwise the error that
+// ended the membership, for example session.ErrNoAuth.
 func (m *Membership) Err() error { return m.host.Err() }

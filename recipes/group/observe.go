@@ -15,7 +15,7 @@ import (
 // deletion and re-creation of the group. The first view has all members; a later member appears
 // once its data are known, and does not delay views until then. A member whose data this session
 // may not read appears without them (Unread), and is read again after pauses of up to some seconds.
-// The channel closes when ctx or the session ends.
+// The package closes the channel when ctx, this handle or the session ends.
 func (g *Group) Observe(ctx context.Context) <-chan View {
 	out := notify.NewLatest[View]()
 	o := &published{out: out}
@@ -117,7 +117,7 @@ func (o *observer) publish() {
 		}
 		v.Stale = v.Stale || w.data.Stale
 		if w.data.Unread {
-			v.Members = append(v.Members, Member{ID: name, Unread: true})
+			v.Members = append(v.Members, Member{Name: name, Unread: true})
 		}
 		if w.data.Exists && w.data.Stat.EphemeralOwner != 0 {
 			v.Members = append(v.Members, memberOf(name, w.data.Bytes, w.data.Stat))

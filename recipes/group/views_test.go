@@ -89,7 +89,7 @@ func TestAMemberThatMayNotBeReadIsInTheFirstView(t *testing.T) {
 				first := bubble.Within(w, time.Second, views)
 				require.Equal(w, "a=x b=", ids(first))
 				require.True(w, !first.Members[0].Unread && first.Members[1].Unread && !first.Stale)
-				require.Equal(w, group.Member{ID: "b", Unread: true}, first.Members[1])
+				require.Equal(w, group.Member{Name: "b", Unread: true}, first.Members[1])
 				require.Equal(w, "a=x b=", members(w, here))
 				require.Equal(w, "a=x b=y", members(w, there))
 				require.NoError(w, hidden.Leave(w.Context()))
@@ -141,7 +141,7 @@ func TestAThousandMembersThatCameAndWentLeaveNoWatch(t *testing.T) {
 			require.Len(w, view.Members, 100)
 			require.Equal(w, 101, w.Watches(h.Session))
 			for _, m := range view.Members {
-				require.NoError(w, members.Delete(w.Context(), path+"/"+m.ID, -1))
+				require.NoError(w, members.Delete(w.Context(), path+"/"+m.Name, -1))
 			}
 			time.Sleep(time.Second)
 			require.Empty(w, bubble.Now(w, views).Members)
@@ -155,7 +155,7 @@ func TestAThousandMembersThatCameAndWentLeaveNoWatch(t *testing.T) {
 func TestDiff(t *testing.T) {
 	t.Parallel()
 	m := func(id, data string, token int64) group.Member {
-		return group.Member{ID: id, Data: []byte(data), Token: token}
+		return group.Member{Name: id, Data: []byte(data), Token: token}
 	}
 	old := group.View{Members: []group.Member{m("a", "1", 1), m("b", "1", 2), m("c", "1", 3), m("d", "1", 4)}}
 	next := group.View{Members: []group.Member{m("a", "1", 1), m("b", "2", 2), m("c", "1", 9), m("e", "1", 5)}}
@@ -185,14 +185,14 @@ func groupOn(w *bubble.World, h *bubble.Host) *group.Group {
 
 func join(w *bubble.World, h *bubble.Host, id, data string) *group.Membership {
 	w.Helper()
-	return must(groupOn(w, h).Join(group.Member{ID: id, Data: []byte(data)}))
+	return must(groupOn(w, h).Join(group.Member{Name: id, Data: []byte(data)}))
 }
 
 // ids are those of a view with their data, as "a=x b=y".
 func ids(v group.View) string {
 	var all []string
 	for _, m := range v.Members {
-		all = append(all, m.ID+"="+string(m.Data))
+		all = append(all, m.Name+"="+string(m.Data))
 	}
 	return strings.Join(all, " ")
 }

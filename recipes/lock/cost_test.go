@@ -135,7 +135,7 @@ func TestOnlyTheHolderAndTheNextAskForSignsOfLife(t *testing.T) {
 		var locks []*lock.Lock
 		for _, name := range []string{"holder", "next", "third", "fourth", "fifth"} {
 			h := w.Host(name)
-			hosts, locks = append(hosts, h), append(locks, queued(newLock(h, lock.WithWarnAfter(0))))
+			hosts, locks = append(hosts, h), append(locks, queued(newLock(h, lock.WithHeldWarning(0))))
 		}
 		grant := bubble.Within(w, time.Second, locks[0].Acquired())
 		time.Sleep(time.Minute)

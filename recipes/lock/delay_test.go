@@ -86,7 +86,7 @@ func TestAContenderThatWaitsForADelayDoesNotHold(t *testing.T) {
 		began := time.Now()
 		b := newLock(w.Host("b"))
 		observed := b.Observe(w.Context())
-		all := bubble.Get(w, observed)
+		all := bubble.Get(w, observed).Contenders
 		require.Len(w, all, 1)
 		require.Equal(w, began.UTC(), all[0].Held.UTC())
 		require.True(w, all[0].Holding)
@@ -94,7 +94,7 @@ func TestAContenderThatWaitsForADelayDoesNotHold(t *testing.T) {
 
 		h.Die()
 		time.Sleep(time.Hour)
-		require.Empty(w, bubble.Get(w, observed))
+		require.Empty(w, bubble.Get(w, observed).Contenders)
 		d := must(b.Delay(w.Context()))
 		require.Equal(w, g.Token(), d.Token)
 		require.Equal(w, "orders-7", d.Owner.Name)
@@ -118,7 +118,7 @@ func TestAContenderThatWaitsForADelayDoesNotHold(t *testing.T) {
 				require.Equal(w, d.Owner, all[0].Delayed.Owner)
 			}
 		}
-		check(bubble.Get(w, observed), false)
+		check(bubble.Get(w, observed).Contenders, false)
 		check(must(b.Contenders(w.Context())), false)
 		for _, l := range []*lock.Lock{b, newLock(w.Host("d"))} {
 			require.Regexp(w, `: delayed until 20\S+, after orders-7 on host \S+ \(pid \d+\); 1 wait`, gaveUp(w, l, 2*time.Second).Error())
@@ -126,7 +126,7 @@ func TestAContenderThatWaitsForADelayDoesNotHold(t *testing.T) {
 		require.NoError(w, bubble.Within(w, lockDelay, waits.Acquired()).Err())
 		require.Equal(w, d.Until, time.Now())
 		synctest.Wait()
-		check(bubble.Get(w, observed), true)
+		check(bubble.Get(w, observed).Contenders, true)
 		check(must(b.Contenders(w.Context())), true)
 
 		require.NoError(w, waits.Close(w.Context()))
@@ -150,7 +150,7 @@ func TestADelayThatMayNotBeRead(t *testing.T) {
 		observed := newLock(w.Host("d")).Observe(w.Context())
 		for n := range 2 {
 			synctest.Wait()
-			all := bubble.Get(w, observed)
+			all := bubble.Get(w, observed).Contenders
 			require.Len(w, all, n+1)
 			require.Equal(w, []bool{true, false}, []bool{all[0].Unread, all[0].Holding})
 			newLock(w.Host("e")).Acquire()

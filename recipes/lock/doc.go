@@ -28,16 +28,18 @@
 //
 // # The states of an instance
 //
-//	          Acquire, Lock                    another is ahead
-//	┌──────┐ ────────────▶ ┌────────┐ ───────────────────────────▶ ┌────────┐
-//	│ Idle │               │ Queued │ ◀─────────────────────────── │ Queued │
-//	└──────┘ ◀──────────── └────────┘   own znode gone, expiry     │ behind │
-//	    ▲    ctx, Release      │                                   └────────┘
+//	          Acquire, Lock                     another is ahead
+//	┌──────┐ ────────────▶ ┌─────────┐ ──────────────────────────▶ ┌─────────┐
+//	│ Idle │               │ Waiting │ ◀────────────────────────── │ Waiting │
+//	└──────┘ ◀──────────── └─────────┘   own znode gone, expiry    │ behind  │
+//	    ▲    ctx, Withdraw     │                                   └─────────┘
 //	    │                      │ none is ahead ◀───────────────────────┘
 //	    │                      ▼                    the one ahead released, or died
-//	    │  Release         ┌──────┐
-//	    └───────────────── │ Held │ ── trust ran out, expiry, deleted ──▶ Done closes; a standing intent queues again
-//	                       └──────┘
+//	    │  Release         ┌─────────┐
+//	    └───────────────── │ Holding │ ── trust ran out, expiry, deleted ──▶ Done closes; a standing intent queues again
+//	                       └─────────┘
+//
+// From each state: Stopped, by Close or with the session; Failed, by an error. Both are final.
 //
 // # Failure
 //
@@ -62,6 +64,6 @@
 //	kind.go       exclusive, read and write locks, and their znodes' names in each layout
 //	semaphore.go  limits and weights; which contenders of a semaphore hold
 //	multi.go      several locks at once
-//	observe.go    who holds and who waits: Contenders, Observe, Delay, Standing
+//	observe.go    who holds and who waits: Contenders, Observe, Delay, ObserveStatus
 //	option.go     the options
 package lock

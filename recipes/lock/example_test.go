@@ -182,10 +182,14 @@ func ExampleNewSemaphore() {
 		return err
 	}
 
+	encoders, err := lock.NewSemaphore(s, "/limits/encoders", 3)
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println("two:", take(3, 2))
 	fmt.Println("the third:", take(3, 1))
 	fmt.Println("a fourth is held:", errors.Is(take(3, 1), lock.ErrHeld))
-	if err := lock.SetLimit(ctx, s, "/limits/encoders", 4); err != nil {
+	if err := encoders.SetLimit(ctx, 4); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("the fourth:", take(4, 1))
@@ -200,7 +204,7 @@ func ExampleNewSemaphore() {
 
 // An administrator takes a permit away from a holder who does not listen. The holder hears of it,
 // and the next one is granted.
-func ExampleBreak() {
+func ExampleLock_Break() {
 	ctx, _, s, done := open()
 	defer done()
 	holder, err := lock.NewSemaphore(s, "/limits/encoders", 1, lock.WithData([]byte("host 7")))
@@ -222,7 +226,7 @@ func ExampleBreak() {
 		log.Fatal(err)
 	}
 	fmt.Printf("%s holds: %t\n", queue[0].Data, queue[0].Holding)
-	if err := lock.Break(ctx, s, queue[0].Path, time.Millisecond); err != nil {
+	if err := next.Break(ctx, queue[0], time.Millisecond); err != nil {
 		log.Fatal(err)
 	}
 	<-held.Done()

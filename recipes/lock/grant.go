@@ -11,7 +11,6 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/fence"
-	"github.com/troupe-go/troupe/recipes/internal/presence"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -43,9 +42,9 @@ func (g *Grant) Release(ctx context.Context) error {
 	return failed(g.lock.session, "release", g.lock.path, g.of.Release(ctx))
 }
 
-// Revoked closes when another client asks this holder to release, with [Revoke] or [Break]. It is
-// only a request: the grant stays valid until it is released or broken. The channel never closes
-// for a grant that ends without being asked.
+// Revoked closes when another client asks this holder to release, with [Lock.Revoke] or
+// [Lock.Break]. It is only a request: the grant stays valid until it is released or broken. The
+// channel never closes for a grant that ends without being asked.
 func (g *Grant) Revoked() <-chan struct{} { return g.of.Revoked() }
 
 // Sequencer describes this possession as a value to send along with requests to other services,
@@ -105,87 +104,117 @@ func (g *Grant) lost() error {
 	return nil
 }
 
-// Revoke asks the contender at a path (see [Lock.Contenders]) to release: it writes "unlock", a
+// Revoke asks a contender of this lock (see [Lock.Contenders]) to release: it writes "unlock", a
 // newline and the old data into its znode, and the holder's [Grant.Revoked] closes. If the
 // contender is waiting, Revoked closes when it is granted. A contender is asked only once. Errors:
-// session.ErrNoNode if it is gone, session.ErrNoAuth; session.ErrInvalidPath and
-// session.ErrUnsupported if the path is not that of a contender in a queue.
+// session.ErrNoNode if it is gone, session.ErrNoAuth if the ACL forbids to read or write its znode;
+// session.ErrInvalidPath if its Path is not that of a contender of this lock, and
+// session.ErrUnsupported in the layout [Simple].
 //
 // The format is that of the revocable locks in ZooKeeper's recipes, so any client can ask.
-func Revoke(ctx context.Context, s *session.Session, contenderPath string) error {
-	if err := checkContender(s, contenderPath, "revoke"); err != nil {
-		return err
+func (l *Lock) Revoke(ctx context.Context, c Contender) error {
+	return failed(l.session, "revoke", c.Path, l.revoke(ctx, c))
+}
+
+func (l *Lock) revoke(ctx context.Context, c Contender) error {
+	if parent, _ := znode.Split(c.Path); l.simple() {
+		return fmt.Errorf("%w: the layout Simple has no queue", session.ErrUnsupported)
+	} else if parent != l.path || kindOf(c.Path) == znode.Other {
+		return fmt.Errorf("%w: c.Path: not that of a contender of %s", session.ErrInvalidPath, l.path)
 	}
 	for {
-		data, stat, err := upToDate(ctx, s, contenderPath)
+		data, stat, err := l.read(ctx, c)
 		if err != nil || znode.Revoked(data) {
 			return err
 		}
-		_, err = s.Set(ctx, contenderPath, znode.WithUnlock(data), stat.Version)
+		_, err = l.session.Set(ctx, c.Path, znode.WithUnlock(data), stat.Version)
 		if !errors.Is(err, session.ErrBadVersion) && !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil {
 			return err
 		}
 	}
 }
 
-// upToDate reads a contender's data. If the server does not have the znode, it syncs with a quorum
-// and reads again, since the server may lag behind.
-func upToDate(ctx context.Context, s *session.Session, path string) ([]byte, session.Stat, error) {
-	data, stat, err := s.Get(ctx, path)
-	if !errors.Is(err, session.ErrNoNode) {
-		return data, stat, err
+// read reads a contender's data. If the server does not have the znode, it syncs with a quorum and
+// reads again, since the server may lag behind. A znode that was created later under the same name
+// is another contender: the error is session.ErrNoNode.
+func (l *Lock) read(ctx context.Context, c Contender) ([]byte, session.Stat, error) {
+	data, stat, err := l.session.Get(ctx, c.Path)
+	if errors.Is(err, session.ErrNoNode) {
+		if err = l.session.SyncQuorum(ctx, c.Path); err == nil {
+			data, stat, err = l.session.Get(ctx, c.Path)
+		}
 	}
-	if err := s.SyncQuorum(ctx, path); err != nil {
-		return nil, session.Stat{}, err
+	if err == nil && !c.at(session.Data{Bytes: data, Stat: stat}) {
+		err = fmt.Errorf("%w: another has its name now", session.ErrNoNode)
 	}
-	return s.Get(ctx, path)
+	return data, stat, err
 }
 
-// Break calls [Revoke], waits for the grace period, and deletes the contender's znode if it still
-// exists: the holder's Done closes within a few milliseconds and a round trip, with
+// at tells whether a znode at the contender's path is its own. That of a reader that was a writer
+// says which token it has.
+func (c Contender) at(s session.Data) bool {
+	notes, _ := znode.ParseNotes(s.Bytes)
+	return c.Token == 0 || c.Token == s.Stat.Czxid || c.Token == notes.Placed && kindOf(c.Path) == znode.Read
+}
+
+// Break calls [Lock.Revoke], waits for the grace period, and deletes the contender's znode if it
+// still exists: the holder's Done closes within a few milliseconds and a round trip, with
 // session.ErrDeleted. The holder may still be writing when the next one is granted; tokens cover
 // that case. Break returns early when the contender releases, and with ctx's error, without
 // deleting, when ctx ends first. It is no error if the contender is gone.
-func Break(ctx context.Context, s *session.Session, contenderPath string, grace time.Duration) error {
-	if grace < 0 {
-		return failed(s, "break", contenderPath, errors.New("grace: negative"))
+//
+// Only the znode with the contender's Token is deleted, not one that was created later under its
+// name. Break reads it first, and then deletes that version. ZooKeeper has no delete by token: a
+// znode that takes the name between the two, and has been written as often by then, would be
+// deleted. Names of Troupe's layout have a GUID and do not occur again. A contender without a token
+// ([Contender].Unread) can't be told from another: it is refused with session.ErrNoAuth.
+func (l *Lock) Break(ctx context.Context, c Contender, grace time.Duration) error {
+	return failed(l.session, "break", c.Path, gone(l.breaks(ctx, c, grace)))
+}
+
+func (l *Lock) breaks(ctx context.Context, c Contender, grace time.Duration) error {
+	switch {
+	case grace < 0:
+		return errors.New("grace: negative")
+	case c.Token == 0 && !l.simple():
+		return fmt.Errorf("%w: c.Token: 0, so it is not known which znode is meant", session.ErrNoAuth)
 	}
-	if err := Revoke(ctx, s, contenderPath); err != nil {
-		return gone(err)
+	if err := l.revoke(ctx, c); err != nil {
+		return err
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	patience := time.NewTimer(grace)
 	defer patience.Stop()
-	states := s.WatchData(watching, contenderPath)
+	states := l.session.WatchData(watching, c.Path)
 	for {
 		select {
 		case state, open := <-states:
 			switch {
 			case !open:
 				states = nil // no further states: wait for the grace period
-			case !state.Exists && !state.Stale:
+			case !state.Stale && !(state.Exists && c.at(state)):
 				return nil
 			}
 		case <-patience.C:
-			return remove(ctx, s, contenderPath)
-		case <-s.Done():
-			return failed(s, "break", contenderPath, s.Err())
+			return l.remove(ctx, c)
+		case <-l.session.Done():
+			return l.session.Err()
 		case <-ctx.Done():
-			return failed(s, "break", contenderPath, context.Cause(ctx))
+			return context.Cause(ctx)
 		}
 	}
 }
 
-// remove deletes a contender's znode, and repeats that if a reply was lost. No other znode can have
-// got its name meanwhile.
-func remove(ctx context.Context, s *session.Session, path string) error {
+// remove deletes a contender's znode, and reads it again if it was written meanwhile or a reply was
+// lost.
+func (l *Lock) remove(ctx context.Context, c Contender) error {
 	for {
-		err := s.Delete(ctx, path, -1)
-		if !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil {
-			return gone(err)
+		_, stat, err := l.read(ctx, c)
+		if err == nil {
+			err = l.session.Delete(ctx, c.Path, stat.Version)
 		}
-		if exists, err := presence.Of(ctx, s, path); err != nil || !exists {
+		if !errors.Is(err, session.ErrBadVersion) && !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -196,20 +225,4 @@ func gone(err error) error {
 		return nil
 	}
 	return err
-}
-
-// checkContender refuses a path that is not that of a contender, so that a mistyped path cannot
-// overwrite or delete anything else.
-func checkContender(s *session.Session, path, op string) error {
-	if s == nil {
-		return errors.New("lock: " + op + ": s: nil session")
-	}
-	if err := znode.Validate(path); err != nil {
-		return failed(s, op, path, fmt.Errorf("%w: contenderPath: %w", session.ErrInvalidPath, err))
-	}
-	if kindOf(path) == znode.Other {
-		why := "contenderPath: not the path of a contender (a lock with the layout Simple has none)"
-		return failed(s, op, path, fmt.Errorf("%w: %s: %w", session.ErrInvalidPath, why, session.ErrUnsupported))
-	}
-	return nil
 }

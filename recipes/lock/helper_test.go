@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -97,6 +98,18 @@ func multi(h *bubble.Host, paths ...string) (*lock.Multi, []*lock.Lock) {
 		locks = append(locks, lockAt(h, path))
 	}
 	return must(lock.NewMulti(locks...)), locks
+}
+
+// by is a lock at the path, for a client that only asks and takes away.
+func by(s *session.Session) *lock.Lock { return must(lock.New(s, path)) }
+
+// of is the holder of a grant, as others see it.
+func of(g *lock.Grant) lock.Contender { return lock.Contender{Path: g.Path(), Token: g.Token()} }
+
+// setLimit sets the limit of the semaphore at the path.
+func setLimit(w *bubble.World, s *session.Session, n int) {
+	w.Helper()
+	require.NoError(w, must(lock.NewSemaphore(s, path, 1)).SetLimit(w.Context(), n))
 }
 
 // held waits for the lock.

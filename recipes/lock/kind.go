@@ -30,8 +30,8 @@ func (k kind) with(o options) (kind, error) {
 	if err != nil {
 		return k, err
 	}
-	if notes, _ := znode.ParseNotes(o.claims.Data); k.of != znode.Lock && notes != (znode.Notes{}) {
-		return k, errors.New("WithData: data must not begin like a note of the recipe")
+	if notes, _ := znode.ParseNotes(o.claims.Data); k.of != znode.Lock && o.layout != Troupe && (notes.Held || notes.Placed > 0) {
+		return k, errors.New("WithData: data must not begin like a note of the recipe, in this layout")
 	}
 	if k.delay = o.delay; k.delay > 0 && (k.of != znode.Lock || o.layout != Troupe) {
 		return k, fmt.Errorf("WithDelay: %w: only exclusive locks in Troupe's own layout have delays", session.ErrUnsupported)
@@ -124,18 +124,22 @@ const (
 
 	// GoZooKeeper is the layout of the lock in go-zookeeper. It has exclusive locks only.
 	GoZooKeeper
+
+	// Page is the layout of the locks, shared locks and revocable locks that ZooKeeper's recipe
+	// page describes ("<guid>-lock-", "<guid>-read-", "<guid>-write-").
+	Page
 )
 
 // String is the layout's name.
 func (l Layout) String() string {
-	return enum.Name("Layout", l, "Troupe", "Simple", "Curator", "Kazoo", "JavaWriteLock", "GoZooKeeper")
+	return enum.Name("Layout", l, "Troupe", "Simple", "Curator", "Kazoo", "JavaWriteLock", "GoZooKeeper", "Page")
 }
 
 // WithLayout uses the znode names of another library. If that layout has no form for the kind of
 // lock, the constructor returns session.ErrUnsupported.
 func WithLayout(l Layout) Option {
 	return func(o *options) error {
-		if l < 0 || l > GoZooKeeper {
+		if l < 0 || l > Page {
 			return fmt.Errorf("WithLayout: unknown layout %d", int(l))
 		}
 		o.layout = l
@@ -155,6 +159,7 @@ var shapes = map[Layout]map[znode.Kind]shape{
 	Kazoo:         {znode.Lock: {"__lock__", znode.Bare}, znode.Read: {"__rlock__", znode.Bare}, znode.Write: {"__lock__", znode.Bare}},
 	JavaWriteLock: {znode.Lock: {"x-", znode.OfSession}},
 	GoZooKeeper:   {znode.Lock: {"lock-", znode.Undashed}},
+	Page:          {znode.Lock: {"lock-", znode.Page}, znode.Read: {"read-", znode.Page}, znode.Write: {"write-", znode.Page}},
 }
 
 // in translates the kind into a layout.

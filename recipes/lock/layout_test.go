@@ -5,8 +5,10 @@
 package lock_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,6 +32,7 @@ var layouts = map[string]layoutRow{
 	"Curator":       {lock.Curator, "/_c_" + guidDashed + `-lock-\d{10}$`, "/_c_" + guidDashed + `-__READ__\d{10}$`, "/_c_" + guidDashed + `-__WRIT__\d{10}$`},
 	"Kazoo":         {lock.Kazoo, "/" + guidPlain + `__lock__\d{10}$`, "/" + guidPlain + `__rlock__\d{10}$`, "/" + guidPlain + `__lock__\d{10}$`},
 	"JavaWriteLock": {lock.JavaWriteLock, `/x--?\d+-\d{10}$`, "", ""},
+	"Page":          {lock.Page, "/" + guidDashed + `-lock-\d{10}$`, "/" + guidDashed + `-read-\d{10}$`, "/" + guidDashed + `-write-\d{10}$`},
 	"GoZooKeeper":   {lock.GoZooKeeper, "/_c_" + guidPlain + `-lock-\d{10}$`, "", ""},
 }
 
@@ -81,9 +84,9 @@ func TestEveryLayout(t *testing.T) {
 		h, admin := w.Host("a"), w.Host("b")
 		l := newLock(h, lock.WithLayout(row.layout), lock.WithData([]byte("me")))
 		queues := l.Observe(w.Context())
-		require.Empty(w, bubble.Within(w, time.Second, queues))
+		require.Empty(w, bubble.Within(w, time.Second, queues).Contenders)
 		g := held(w, l)
-		seen := bubble.Within(w, time.Second, queues)
+		seen := bubble.Within(w, time.Second, queues).Contenders
 		require.Len(w, seen, 1)
 		require.Equal(w, g.Path(), seen[0].Path)
 		require.Equal(w, g.Token(), seen[0].Token)
@@ -102,20 +105,43 @@ func TestEveryLayout(t *testing.T) {
 		require.Equal(w, g.Path(), g.Sequencer().Path)
 		must(g.Commit(w.Context(), session.CreateOp("/done", nil)))
 
-		err := lock.Revoke(w.Context(), admin.Session, g.Path())
+		err := other.Revoke(w.Context(), of(g))
 		if row.layout == lock.Simple {
 			require.ErrorIs(w, err, session.ErrUnsupported)
-			require.ErrorIs(w, lock.Break(w.Context(), admin.Session, g.Path(), 0), session.ErrUnsupported)
+			require.ErrorIs(w, other.Break(w.Context(), of(g), 0), session.ErrUnsupported)
 			require.NoError(w, admin.Delete(w.Context(), g.Path(), -1))
 		} else {
 			require.NoError(w, err)
 			bubble.Within(w, time.Second, g.Revoked())
-			require.NoError(w, lock.Break(w.Context(), admin.Session, g.Path(), time.Second))
+			require.NoError(w, other.Break(w.Context(), of(g), time.Second))
 		}
 		bubble.Within(w, time.Second, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrDeleted)
 		require.ErrorIs(w, errOf(g.Commit(w.Context(), session.CreateOp("/late", nil))), session.ErrLost)
 		require.Greater(w, must(other.TryLock(w.Context())).Token(), g.Token())
+	})
+}
+
+// While the connection of an observer is down, its view is the last one that it knew, and Stale.
+// Afterwards it learns what happened meanwhile.
+func TestAViewIsStaleWhileTheConnectionIsDown(t *testing.T) {
+	eachRow(t, map[string]builder{"exclusive": newLock, "with a delay": delayed, "a semaphore": permits(1), "Simple": simple}, func(w *bubble.World, kind builder) {
+		h, l := w.Host("observer"), kind(w.Host("holder"))
+		g := held(w, l)
+		views := kind(h).Observe(w.Context())
+		fresh := bubble.Now(w, views)
+		require.False(w, fresh.Stale)
+		require.Len(w, fresh.Contenders, 1)
+		require.True(w, fresh.Contenders[0].Holding)
+
+		heal := h.Machine.Partition()
+		stale := bubble.Within(w, time.Minute, views)
+		require.Equal(w, lock.View{Contenders: fresh.Contenders, Stale: true}, stale)
+		require.True(w, bubble.Within(w, time.Minute, kind(h).Observe(w.Context())).Stale, "of one that begins now too")
+		require.NoError(w, g.Release(w.Context()))
+		heal()
+		bubble.Await(w, views, "the release", func(v lock.View) bool { return !v.Stale && len(v.Contenders) == 0 })
+		bubble.Never(w, views, "it goes on")
 	})
 }
 
@@ -126,7 +152,7 @@ func TestANameThatOccursAgainIsObserved(t *testing.T) {
 		l := newLock(h, lock.WithLayout(lock.JavaWriteLock))
 		first := held(w, l)
 		queues := newLock(seer).Observe(w.Context())
-		require.Equal(w, first.Token(), bubble.Within(w, time.Second, queues)[0].Token)
+		require.Equal(w, first.Token(), bubble.Within(w, time.Second, queues).Contenders[0].Token)
 		id := seer.Status().SessionID
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == id && r.Op == zktest.OpGetChildren2 {
@@ -137,7 +163,7 @@ func TestANameThatOccursAgainIsObserved(t *testing.T) {
 		require.NoError(w, h.DeleteAll(w.Context(), path))
 		again := held(w, l)
 		require.Equal(w, first.Path(), again.Path())
-		require.Equal(w, again.Token(), bubble.Within(w, time.Minute, queues)[0].Token)
+		require.Equal(w, again.Token(), bubble.Within(w, time.Minute, queues).Contenders[0].Token)
 	})
 }
 
@@ -165,27 +191,22 @@ func TestSimpleExcludesAPlainCreate(t *testing.T) {
 		require.NoError(w, err)
 		require.Equal(w, `{"brokerid":1}`, string(data))
 		require.Equal(w, stat.Czxid, g.Token())
-		require.NoError(w, l.Release(w.Context()))
+		require.NoError(w, l.Withdraw(w.Context()))
 		must(other.Create(w.Context(), controller, nil, session.Ephemeral()))
 	})
 }
 
 // Another client deletes the holder's znode and creates its own in one transaction. The holder
-// loses. Neither its release, also before it has heard of that, nor Close deletes the other's
-// znode.
+// loses. Once it has heard of that, neither its release nor Close deletes the other's znode.
 func TestSimpleIsDisplaced(t *testing.T) {
-	eachRow(t, map[string]bool{"it has heard": true, "it releases before": false}, func(w *bubble.World, heard bool) {
+	inBubble(t, func(w *bubble.World) {
 		other, l := w.Host("b"), simple(w.Host("a"))
 		g := held(w, l)
 		synctest.Wait()
 		must(other.Multi(w.Context(), session.DeleteOp(controller, -1), session.CreateOp(controller, nil, session.Ephemeral())))
-		if heard {
-			bubble.Within(w, time.Second, g.Done())
-			require.ErrorIs(w, g.Err(), session.ErrDeleted)
-			require.ErrorIs(w, g.Release(w.Context()), session.ErrLost)
-		} else {
-			_ = g.Release(w.Context())
-		}
+		bubble.Within(w, time.Second, g.Done())
+		require.ErrorIs(w, g.Err(), session.ErrDeleted)
+		require.ErrorIs(w, g.Release(w.Context()), session.ErrLost)
 		require.NoError(w, l.Close(w.Context()))
 		synctest.Wait()
 		stat, exists, err := other.Exists(w.Context(), controller)
@@ -207,15 +228,73 @@ func TestContendersSayWhoseTheyAre(t *testing.T) {
 		unnamed := session.Identity{Host: must(os.Hostname()), PID: os.Getpid(), Program: filepath.Base(os.Args[0])}
 		named := unnamed
 		named.Name = "orders-7"
-		for _, data := range []string{"mine", "unlock\nmine"} {
+		for _, revoked := range []bool{false, true} {
 			synctest.Wait()
 			all := must(first.Contenders(w.Context()))
 			require.Len(w, all, 3)
 			for i, owner := range []session.Identity{named, unnamed, {}} {
 				require.Equal(w, owner, all[i].Owner)
-				require.Equal(w, data, string(all[i].Data))
-				require.NoError(w, lock.Revoke(w.Context(), w.Host("admin").Session, all[i].Path))
+				require.Equal(w, "mine", string(all[i].Data))
+				require.Equal(w, revoked, all[i].Revoked)
+				require.NoError(w, first.Revoke(w.Context(), all[i]))
 			}
+		}
+	})
+}
+
+// Data may begin like the notes of the recipe, or with an empty line: others read them as they were
+// given, before and after a revocation, a mark and a downgrade, with an identity before them or
+// without. In the layouts of other libraries the znode has exactly these bytes.
+func TestDataThatBeginLikeANote(t *testing.T) {
+	plain := []string{"x", "held by x", "placed 4"}
+	all := append([]string{"unlock", "unlock\nx", "unlocked", "held\nx", "placed 4\nx", "by {", "by {\"pid\":1}\nx", "\n", "\nx", "\n\nunlock"}, plain...)
+	eachRow(t, map[string]builder{"exclusive": newLock, "reader": reader, "writer": writer, "semaphore": permits(1)}, func(w *bubble.World, build builder) {
+		seer := newLock(w.Host("seer"))
+		for i, data := range all {
+			h := w.Host(fmt.Sprint("unnamed ", i), session.WithoutIdentity())
+			if i%2 == 0 {
+				h = w.Host(fmt.Sprint("named ", i), session.WithIdentity("orders-7"))
+			}
+			l := build(h, lock.WithData([]byte(data)))
+			g := held(w, l)
+			if slices.Contains(plain, data) {
+				require.Regexp(w, `^(held\n)?(by .*\n)?`+data+"$", content(w, g.Path()))
+			}
+			shown := func(revoked bool) {
+				w.Helper()
+				for _, all := range [][]lock.Contender{must(seer.Contenders(w.Context())), bubble.Within(w, time.Second, seer.Observe(w.Context())).Contenders} {
+					require.Len(w, all, 1)
+					require.Equal(w, data, string(all[0].Data))
+					require.Equal(w, revoked, all[0].Revoked)
+					require.True(w, all[0].Holding)
+					require.Equal(w, g.Token(), all[0].Token)
+				}
+			}
+			shown(false)
+			bubble.Never(w, g.Revoked(), "it was not asked")
+			if read, err := g.Downgrade(w.Context()); err == nil {
+				g = read
+				shown(false)
+			}
+			require.NoError(w, seer.Revoke(w.Context(), of(g)))
+			bubble.Within(w, time.Second, g.Revoked())
+			shown(true)
+			require.NoError(w, l.Close(w.Context()))
+		}
+	})
+}
+
+func TestOtherLayoutsWriteDataAsGiven(t *testing.T) {
+	eachRow(t, layouts, func(w *bubble.World, row layoutRow) {
+		if row.layout == lock.Troupe {
+			return
+		}
+		for _, data := range []string{"unlock", "held\nx", "by {", "\nx"} {
+			l := newLock(w.Host("a"+data), lock.WithLayout(row.layout), lock.WithData([]byte(data)))
+			g := held(w, l)
+			require.Equal(w, data, content(w, g.Path()))
+			require.Equal(w, data, string(must(l.Contenders(w.Context()))[0].Data))
+			require.NoError(w, l.Close(w.Context()))
 		}
 	})
 }
@@ -238,7 +317,7 @@ func TestMarksAndDowngradesKeepWhoseItIs(t *testing.T) {
 		l := writer(h, mine)
 		g = must(held(w, l).Downgrade(w.Context()))
 		require.Regexp(w, `^placed \d+\nby \{.*"name":"orders-7"\}\nmine$`, content(w, g.Path()))
-		for _, all := range [][]lock.Contender{must(l.Contenders(w.Context())), bubble.Within(w, time.Second, l.Observe(w.Context()))} {
+		for _, all := range [][]lock.Contender{must(l.Contenders(w.Context())), bubble.Within(w, time.Second, l.Observe(w.Context())).Contenders} {
 			require.Equal(w, "orders-7", all[0].Owner.Name)
 			require.Equal(w, "mine", string(all[0].Data))
 		}

@@ -34,7 +34,7 @@ const patience = time.Minute
 func inQueue(c *bubble.Cluster, l *lock.Lock) *lock.Lock {
 	c.Helper()
 	l.Acquire()
-	bubble.Await(c, l.Standing(bubble.Minute(c)), "in the queue", func(s lock.Standing) bool { return s.Phase == lock.Held || s.Ahead > 0 })
+	bubble.Await(c, l.ObserveStatus(bubble.Minute(c)), "in the queue", func(s lock.Status) bool { return s.State == lock.Holding || s.Ahead > 0 })
 	return l
 }
 
@@ -67,7 +67,7 @@ func exclusiveLife(c *bubble.Cluster) {
 		must(g.Commit(bubble.Minute(c), session.SetOp(path, []byte("x"), -1)))
 		require.ErrorIs(c, errOf(locks[0].TryLock(bubble.Minute(c))), lock.ErrHeld)
 		require.Equal(c, g.Path(), must(l.Contenders(bubble.Minute(c)))[0].Path)
-		require.NoError(c, l.Release(bubble.Minute(c)))
+		require.NoError(c, l.Withdraw(bubble.Minute(c)))
 	}
 }
 
@@ -115,17 +115,17 @@ func sharedLife(c *bubble.Cluster) {
 	require.NoError(c, g.Release(ctx), "it was released, and what came of it goes on")
 	require.True(c, down.Valid())
 	require.NoError(c, down.Release(ctx))
-	require.NoError(c, w1.Release(ctx), "it does not queue again")
+	require.NoError(c, w1.Withdraw(ctx), "it does not queue again")
 	waits(c, s, w2, "a writer beside a reader")
-	require.NoError(c, r1.Release(ctx))
+	require.NoError(c, r1.Withdraw(ctx))
 	second := bubble.Within(c, patience, w2.Acquired(), "the second writer")
 	require.Greater(c, second.Token(), g.Token())
-	require.NoError(c, lock.Revoke(ctx, admin, second.Path()))
+	require.NoError(c, by(admin).Revoke(ctx, of(second)))
 	bubble.Within(c, patience, second.Revoked(), "revocation")
-	require.NoError(c, lock.Break(ctx, admin, second.Path(), 0))
+	require.NoError(c, by(admin).Break(ctx, of(second), 0))
 	bubble.Within(c, patience, second.Done(), "breaking")
 	require.ErrorIs(c, second.Err(), session.ErrDeleted)
-	require.NoError(c, w2.Release(ctx), "it does not queue again")
+	require.NoError(c, w2.Withdraw(ctx), "it does not queue again")
 	third := bubble.Within(c, patience, r2.Acquired(), "the reader behind")
 	require.Greater(c, third.Token(), second.Token())
 	must(third.Commit(ctx, session.SetOp(path, []byte("x"), -1)))
@@ -156,13 +156,13 @@ func semaphoreLife(c *bubble.Cluster) {
 	waits(c, s, b, "six of four")
 	waits(c, s, behind, "the one behind, though it would fit")
 	require.Equal(c, []bool{true, false, false}, holding(c, a))
-	require.NoError(c, lock.SetLimit(ctx, admin, path, 6))
+	require.NoError(c, must(lock.NewSemaphore(admin, path, 1)).SetLimit(ctx, 6))
 	second := bubble.Within(c, patience, b.Acquired(), "six of six")
 	require.Greater(c, second.Token(), g.Token())
 	waits(c, s, behind, "seven of six")
 	five := must(lock.NewSemaphore(s, path, 5))
 	require.ErrorIs(c, errOf(five.Lock(ctx)), lock.ErrLimit)
-	require.NoError(c, lock.SetLimit(ctx, admin, path, 4))
+	require.NoError(c, must(lock.NewSemaphore(admin, path, 1)).SetLimit(ctx, 4))
 	require.Equal(c, []bool{true, true, false}, holding(c, a))
 	require.NoError(c, g.Err(), "no holder loses")
 	must(g.Commit(ctx, session.SetOp("/", nil, -1)))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -21,8 +22,10 @@ type Lock struct {
 	path     string
 	kind     kind
 	instance *recipe.Claims[*Grant]
-	standing *notify.Topic[Standing]
-	warns    bool // WithWarnAfter was given
+	status   *notify.Topic[Status]
+	acl      []session.ACL // of WithACL
+	warns    bool          // WithHeldWarning was given
+	follows  atomic.Bool   // SetLimit was called
 }
 
 // New creates an exclusive lock. The path is the parent of the contenders' znodes. New does no I/O:
@@ -47,13 +50,16 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	if err != nil {
 		return nil, failed(s, op, path, err)
 	}
-	l := &Lock{session: s, path: path, kind: k, standing: notify.NewTopic[Standing](), warns: o.warns}
-	l.standing.Publish(Standing{})
+	l := &Lock{session: s, path: path, kind: k, status: notify.NewTopic[Status](), acl: o.claims.ACL, warns: o.warns}
+	l.status.Publish(Status{})
+	if permits, is := k.rule.(*contend.Permits); is {
+		permits.Follows = l.follows.Load
+	}
 	cfg := o.claims
 	cfg.Session, cfg.Kind, cfg.Path = s, "lock", path
 	cfg.Name, cfg.Form, cfg.Parent = k.name, k.form, k.limit()
 	if o.layout == Troupe {
-		cfg.Data = append([]byte(recipe.Identity(s).Note()), cfg.Data...)
+		cfg.Data = append([]byte(znode.Identity(recipe.Identity(s)).Note()), znode.Shield(cfg.Data)...)
 	}
 	cfg.Machine = func() machine.Machine { return k.machine(path, cfg.Data) }
 	if k.form != znode.Alone { // then others leave no trace
@@ -62,8 +68,8 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 			return contenders.Holder(ctx, s, path, func(e contenders.Entry) session.Identity { return e.Owner })
 		}
 	}
-	cfg.Publish = func(m machine.Standing) { l.standing.Publish(standingOf(m)) }
-	cfg.Ended = func(error) { l.standing.Close() }
+	cfg.Publish = func(m machine.Standing) { l.status.Publish(statusOf(m)) }
+	cfg.Ended = l.ended
 	if l.instance, err = recipe.NewClaims(cfg, l.wrap); err != nil {
 		return nil, failed(s, op, path, err)
 	}
@@ -86,8 +92,18 @@ func (l *Lock) Close(ctx context.Context) error {
 	return failed(l.session, "close", l.path, l.instance.Close(ctx))
 }
 
+// ended publishes how the lock ended, as its last status.
+func (l *Lock) ended(err error) {
+	last := Status{State: Failed}
+	if errors.Is(err, session.ErrClosed) {
+		last.State = Stopped
+	}
+	l.status.Publish(last)
+	l.status.Close()
+}
+
 // Acquire states the intent to hold the lock, and returns at once. The intent survives
-// disconnection, expiry and loss: it lasts, in every epoch, until [Lock.Release] or [Lock.Close].
+// disconnection, expiry and loss: it lasts, in every epoch, until [Lock.Withdraw] or [Lock.Close].
 // Calling it again has no effect.
 func (l *Lock) Acquire() { l.instance.Stand(recipe.Asked{At: recipe.Caller(), Lasts: !l.warns}) }
 
@@ -105,13 +121,13 @@ func (l *Lock) Grant() *Grant {
 // ends before it is received. Select on [Lock.Done] as well.
 func (l *Lock) Acquired() <-chan *Grant { return l.instance.Won() }
 
-// Release ends the standing intent, whether it waits or holds, and returns when ZooKeeper has
+// Withdraw ends the standing intent, whether it waits or holds, and returns when ZooKeeper has
 // confirmed that none of its znodes is left. A grant of the intent ends first, with
 // session.ErrReleased. If ctx ends first its error is returned, and the deletion goes on in the
-// background until the epoch ends. Without a standing intent Release does nothing. Grants of
+// background until the epoch ends. Without a standing intent Withdraw does nothing. Grants of
 // [Lock.Lock] are not affected.
-func (l *Lock) Release(ctx context.Context) error {
-	return failed(l.session, "release", l.path, l.instance.StandDown(ctx))
+func (l *Lock) Withdraw(ctx context.Context) error {
+	return failed(l.session, "withdraw", l.path, l.instance.StandDown(ctx))
 }
 
 // Lock waits until the lock is held and returns a grant of the caller's own, which is not renewed
@@ -184,7 +200,7 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 			_ = release()
 		}
 	}()
-	inner, cancel := session.Within(ctx, g.Hold)
+	inner, cancel := recipe.Within(ctx, g.Hold)
 	err = f(inner, g)
 	cancel()
 	if lost := g.last().lost(); lost != nil {
@@ -197,16 +213,16 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 var (
 	// ErrHeld is returned by TryLock: another contender is ahead in ZooKeeper's order, or another
 	// goroutine on the same instance.
-	ErrHeld = errors.New("lock: held by another")
+	ErrHeld = errors.New("held by another")
 
 	// ErrDeadlock refuses a wait that could never end: the context descends from the context of a
 	// grant on the same path.
-	ErrDeadlock = errors.New("lock: already held by the caller's own context")
+	ErrDeadlock = errors.New("already held by the caller's own context")
 
 	// ErrUpgrade refuses to turn a read grant into a write grant: the context of a wait for the
 	// write side descends from the context of a grant of the read side. Two readers that both did
 	// that would wait for each other forever. Release the read grant, then acquire the write side.
-	ErrUpgrade = errors.New("lock: a read grant cannot be upgraded")
+	ErrUpgrade = errors.New("a read grant cannot be upgraded")
 
 	// ErrLimit is returned by semaphores: the limit in ZooKeeper differs from the number of permits
 	// that an instance was created with, when it first reads it; or the limit has become less than

@@ -19,13 +19,13 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A release, or a Close, that was carried out before succeeds in a context that has ended. Standing
-// reports the position. (Observe is in TestEveryLayout.)
+// A release, or a Close, that was carried out before succeeds in a context that has ended.
+// ObserveStatus reports the position. (Observe is in TestEveryLayout.)
 func TestLockAndRelease(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		l := newLock(w.Host("a"))
-		places := l.Standing(w.Context())
-		require.Equal(w, lock.Standing{}, bubble.Within(w, time.Second, places))
+		places := l.ObserveStatus(w.Context())
+		require.Equal(w, lock.Status{}, bubble.Within(w, time.Second, places))
 		first := held(w, l)
 		require.True(w, first.Valid())
 		require.NoError(w, first.Err())
@@ -37,18 +37,19 @@ func TestLockAndRelease(t *testing.T) {
 		require.Zero(w, nodes(w, path))
 
 		crashed := held(w, l)
-		require.Equal(w, lock.Standing{Phase: lock.Held}, bubble.Within(w, time.Second, places))
+		require.Equal(w, lock.Status{State: lock.Holding}, bubble.Within(w, time.Second, places))
 		l.Crash("a bug")
 		bubble.Within(w, time.Second, crashed.Done())
 		time.Sleep(time.Minute)
-		require.Equal(w, lock.Standing{}, bubble.Now(w, places))
+		require.Equal(w, lock.Status{}, bubble.Now(w, places))
 
 		second := held(w, l)
 		require.Greater(w, second.Token(), first.Token())
 		next := queued(newLock(w.Host("b")))
-		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, bubble.Within(w, time.Second, next.Standing(w.Context())))
+		require.Equal(w, lock.Status{State: lock.Waiting, Ahead: 1}, bubble.Within(w, time.Second, next.ObserveStatus(w.Context())))
 		require.NoError(w, next.Close(w.Context()))
 		require.NoError(w, l.Close(w.Context()))
+		require.Equal(w, lock.Status{State: lock.Stopped}, bubble.Now(w, places))
 		bubble.Closes(w, places)
 		require.ErrorIs(w, second.Err(), session.ErrClosed)
 		require.ErrorIs(w, second.Err(), session.ErrLost)
@@ -174,8 +175,8 @@ func TestAReleaseBehindOneThatGaveUp(t *testing.T) {
 		heal := h.Machine.Partition()
 		short, cancel := context.WithTimeoutCause(w.Context(), time.Second, errors.New("too long"))
 		defer cancel()
-		require.ErrorContains(w, l.Release(short), "too long")
-		second := bubble.Begin(func() error { return l.Release(w.Context()) })
+		require.ErrorContains(w, l.Withdraw(short), "too long")
+		second := bubble.Begin(func() error { return l.Withdraw(w.Context()) })
 		bubble.Never(w, second, "the znode exists")
 		require.Equal(w, 1, nodes(w, path))
 		heal()
@@ -249,7 +250,7 @@ func TestAGrantThatCannotBeReadEnds(t *testing.T) {
 func TestARecordThatMayNotBeWrittenIsAnError(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		_, err := h.Create(w.Context(), path+"/held", []byte("1"), session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
+		_, err := h.Create(w.Context(), path+"/held", []byte("1"), session.Parents(), session.WithNodeACL(session.AnyoneACL(session.PermRead)...))
 		require.NoError(w, err)
 		_, err = delayed(h).Lock(w.Context())
 		require.ErrorIs(w, err, session.ErrNoAuth)

@@ -216,7 +216,7 @@ func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, g *MultiGran
 			_ = release()
 		}
 	}()
-	inner, cancel := session.Within(ctx, g.Hold)
+	inner, cancel := recipe.Within(ctx, g.Hold)
 	err = f(inner, g)
 	cancel()
 	if lost := g.Err(); lost != nil && !errors.Is(lost, session.ErrReleased) {

@@ -90,12 +90,12 @@ func TestAWaiterWithoutAZnodeIsNotGrantedByItsSession(t *testing.T) {
 		n.add("struck", newLock(h))
 		n.add("next", newLock(h))
 		n.add("rival", newLock(rival))
-		struck := must(newLock(rival).Contenders(w.Context()))[row.ahead].Path
+		struck := must(newLock(rival).Contenders(w.Context()))[row.ahead]
 		w.Cleanup(fate(w, h, zktest.Delay(5*time.Millisecond), is(row.slow)))
 		if row.broken {
-			require.NoError(w, lock.Break(w.Context(), rival.Session, struck, 0))
+			require.NoError(w, newLock(rival).Break(w.Context(), struck, 0))
 		} else {
-			require.NoError(w, w.Server.Delete(struck))
+			require.NoError(w, w.Server.Delete(struck.Path))
 		}
 		synctest.Wait()
 		require.NoError(w, first.Release(w.Context()))
@@ -174,7 +174,7 @@ func TestAQueueThatWasLeftAndJoinedAgainWaitsForFewRoundTrips(t *testing.T) {
 			n.add(fmt.Sprint(i), newLock(h))
 		}
 		for i, l := range again {
-			require.NoError(w, l.Release(w.Context()))
+			require.NoError(w, l.Withdraw(w.Context()))
 			n.add(fmt.Sprint(longQueue/2+i), l)
 		}
 		require.Equal(w, queueTakes, n.drain(g, longTrip))
@@ -212,7 +212,7 @@ func TestAReaderDoesNotWaitForAWriterThatIsGone(t *testing.T) {
 		gone, next := queued(writer(h)), queued(reader(h))
 		all := must(gone.Contenders(w.Context()))
 		require.Len(w, all, 4)
-		require.NoError(w, lock.Break(w.Context(), other.Session, all[2].Path, 0))
+		require.NoError(w, newLock(other).Break(w.Context(), all[2], 0))
 		bubble.Within(w, time.Minute, next.Acquired(), "no writer is ahead")
 	})
 }

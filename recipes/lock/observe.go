@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"time"
 
@@ -17,9 +18,10 @@ import (
 
 // Contender is one participant in the queue, of this process or of any other.
 type Contender struct {
-	Path      string           // of the znode, for [Revoke] and [Break]
+	Path      string           // of the znode
 	Token     int64            // of its grant, once it holds: the zxid with which it queued; see Unread
 	Data      []byte           // set by WithData, or by another library
+	Revoked   bool             // it was asked to release: see [Lock.Revoke]
 	Owner     session.Identity // whose it is, as it says itself, if it does; see Unread
 	SessionID int64            // the ZooKeeper session that owns it; 0 for a znode that is not ephemeral; see Unread
 	Since     time.Time        // when it queued, by the server's clock; see Unread
@@ -72,13 +74,18 @@ func (l *Lock) waiting(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Observe subscribes to the queue: the holder and the waiters, in order, the current state first. A
-// newer state replaces one that was not received. It follows contenders that join, leave or are
-// granted, not changes of data. While the connection is down the last state remains;
-// [Lock.Standing] and session.Session.Observe report that it is stale. The channel closes when ctx
-// ends or the lock is done.
-func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
-	out := notify.NewLatest[[]Contender]()
+// View is the queue at some moment.
+type View struct {
+	Contenders []Contender // the holder and the waiters, in order
+	Stale      bool        // the connection is down: this is the last known state
+}
+
+// Observe subscribes to the queue: the current view first, then each change; the newest replaces
+// one that was not received. It follows contenders that join, leave or are granted, not changes of
+// data. The first view comes once ZooKeeper has answered; without a connection it is Stale, and has
+// what the session knows. The channel closes when ctx ends or the lock is done.
+func (l *Lock) Observe(ctx context.Context) <-chan View {
+	out := notify.NewLatest[View]()
 	observe.Run(ctx, observe.Spec{
 		Session: l.session, Kind: "lock view", Path: l.path, Ended: func(error) { out.Close() },
 		Begin: func(t *observe.Turn) { l.observe(t, out) },
@@ -87,13 +94,19 @@ func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 }
 
 // observe starts one incarnation of the observation's actor.
-func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
+func (l *Lock) observe(t *observe.Turn, out *notify.Latest[View]) {
 	var entries []contenders.Entry
+	stale := false // so is the listing
 	holders, record := marks{session: l.session, turn: t}, contenders.Record{}
 	reading, read := false, false // the record is watched, and its first state has come
+	var last View
 	holders.changed = func() {
 		holders.follow(entries)
-		out.Publish(contendersOf(holders.on(entries), record))
+		v := View{contendersOf(holders.on(entries), record), stale || record.Stale}
+		if !reflect.DeepEqual(v, last) { // both watches tell that the connection is down
+			out.Publish(v)
+		}
+		last = v
 	}
 	observe.Each(t.Context(), t, l.Done(), func(struct{}, bool) { t.End() })
 	observe.Each(t.Context(), t, l.views(t.Context()), func(v contenders.View, open bool) {
@@ -101,7 +114,7 @@ func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 			t.End()
 			return
 		}
-		entries = v.Entries
+		entries, stale = v.Entries, v.Stale
 		unread := slices.ContainsFunc(entries, func(e contenders.Entry) bool { return e.Unread }) // nor can the record be read
 		switch {
 		case !v.Delays || unread || read:
@@ -119,7 +132,7 @@ func contendersOf(entries []contenders.Entry, r contenders.Record) []Contender {
 	for i, e := range entries {
 		readers = readers && e.Contender.Kind == znode.Read
 		all[i] = Contender{
-			Path: e.Path, Token: e.Token, Data: e.Data, Owner: e.Owner, SessionID: e.SessionID, Since: e.Since, Held: e.Granted, Unread: e.Unread,
+			Path: e.Path, Token: e.Token, Data: e.Data, Revoked: e.Revoked, Owner: e.Owner, SessionID: e.SessionID, Since: e.Since, Held: e.Granted, Unread: e.Unread,
 			Holding: readers || e.Held || i == 0 && !e.Contender.Marks(),
 		}
 		switch {
@@ -129,7 +142,7 @@ func contendersOf(entries []contenders.Entry, r contenders.Record) []Contender {
 		case i == 0 && r.Unread: // it may wait for a delay
 			all[i].Unread, all[i].Holding = true, false
 		case i == 0 && e.Token == r.Waits: // it waits for one
-			all[i].Delayed, all[i].Holding = Delay{r.Token, r.By, r.Until()}, false
+			all[i].Delayed, all[i].Holding = Delay{r.Token, session.Identity(r.By), r.Until()}, false
 		}
 	}
 	return all
@@ -155,7 +168,7 @@ func (l *Lock) Delay(ctx context.Context) (d Delay, err error) {
 	case failure != nil:
 		return d, failed(l.session, "delay", l.path, failure)
 	case len(all) == 0:
-		return Delay{Token: r.Token, Owner: r.By}, nil // the contender that began to wait has gone
+		return Delay{Token: r.Token, Owner: session.Identity(r.By)}, nil // the contender that began to wait has gone
 	}
 	return all[0].Delayed, nil
 }
@@ -172,7 +185,7 @@ func (l *Lock) record(ctx context.Context) (r contenders.Record, err error) {
 // the session may not read, so a read beside it finds that out.
 func (l *Lock) records(t *observe.Turn, f func(contenders.Record)) {
 	observe.Each(t.Context(), t, l.session.WatchData(t.Context(), znode.Join(l.path, znode.HeldRecord)), func(d session.Data, _ bool) {
-		f(contenders.Record{Record: znode.ParseRecord(d.Bytes), At: d.Stat.Mtime})
+		f(contenders.Record{Record: znode.ParseRecord(d.Bytes), At: d.Stat.Mtime, Stale: d.Stale})
 	})
 	observe.Ask(t.Context(), t, func(ctx context.Context) error { _, err := l.record(ctx); return err }, func(err error) {
 		if errors.Is(err, session.ErrNoAuth) {
@@ -202,19 +215,23 @@ func (l *Lock) views(ctx context.Context) <-chan contenders.View {
 		return contenders.Observe(ctx, l.session, l.path)
 	}
 	out := notify.NewLatest[contenders.View]()
-	type of struct{ czxid, session int64 } // the session too: servers that have lost their data give the same zxids again
-	last := of{-1, 0}                      // over all incarnations of the actor
+	type of struct { // the session too: servers that have lost their data give the same zxids again
+		czxid, session int64
+		stale          bool
+	}
+	last := of{czxid: -1} // over all incarnations of the actor
 	observe.Run(ctx, observe.Spec{Session: l.session, Kind: "line view", Path: l.path, Ended: func(error) { out.Close() }, Begin: func(t *observe.Turn) {
 		observe.Each(t.Context(), t, l.session.WatchData(t.Context(), l.path), func(s session.Data, open bool) {
+			now := of{s.Stat.Czxid, s.Stat.EphemeralOwner, s.Stale} // 0 if it does not exist
 			switch {
 			case !open:
 				t.End()
 				return
-			case s.Stale || last == of{s.Stat.Czxid, s.Stat.EphemeralOwner}:
-				return // nothing new, or a change of data
+			case last == now:
+				return // a change of data
 			}
-			last = of{s.Stat.Czxid, s.Stat.EphemeralOwner} // 0 if it does not exist
-			out.Publish(contenders.View{Entries: l.holder(s)})
+			last = now
+			out.Publish(contenders.View{Entries: l.holder(s), Stale: s.Stale})
 		})
 	}})
 	return out.C()
@@ -231,40 +248,43 @@ func (l *Lock) holder(s session.Data) []contenders.Entry {
 	}}
 }
 
-// Phase is the state of an instance.
-type Phase int
+// State is the state of an instance.
+type State int
 
-// The phases of an instance.
+// The states of an instance.
 const (
-	Idle   Phase = iota // no intent and no caller
-	Queued              // in the queue, or about to be
-	Held                // granted to the standing intent or to a caller
+	Idle    State = iota // no intent and no caller
+	Waiting              // in the queue, or about to be
+	Holding              // granted to the standing intent or to a caller
+	Stopped              // ended by Close or with the session
+	Failed               // ended by an error: see [Lock.Err]
 )
 
-// String returns the phase's name.
-func (p Phase) String() string {
-	return enum.Name("Phase", p, "idle", "queued", "held")
+// String returns the state's name.
+func (s State) String() string {
+	return enum.Name("State", s, "idle", "waiting", "holding", "stopped", "failed")
 }
 
-// Standing is an instance's own position in the queue.
-type Standing struct {
-	Phase Phase
+// Status is an instance's own position in the queue.
+type Status struct {
+	State State
 	Ahead int  // contenders that it waits for, at the last listing; not every release is followed, so there may be fewer
 	Stale bool // the connection is down or the session is not trusted: this is the last known state
 }
 
-// Standing subscribes to this instance's position: the current one first, then each change; the
-// newest replaces one that was not received. The channel closes when ctx ends or the lock is done.
-func (l *Lock) Standing(ctx context.Context) <-chan Standing { return l.standing.Subscribe(ctx) }
+// ObserveStatus subscribes to this instance's position: the current one first, then each change;
+// the newest replaces one that was not received. The channel closes when ctx ends, or after Stopped
+// or Failed.
+func (l *Lock) ObserveStatus(ctx context.Context) <-chan Status { return l.status.Subscribe(ctx) }
 
-func standingOf(m machine.Standing) Standing {
-	s := Standing{Ahead: m.Ahead, Stale: m.Stale}
+func statusOf(m machine.Standing) Status {
+	s := Status{Ahead: m.Ahead, Stale: m.Stale}
 	switch m.Phase {
 	case machine.Idle:
 	case machine.Holding:
-		s.Phase = Held
+		s.State = Holding
 	default:
-		s.Phase = Queued
+		s.State = Waiting
 	}
 	return s
 }

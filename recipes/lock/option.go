@@ -1,13 +1,10 @@
 package lock
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
@@ -19,12 +16,12 @@ type options struct {
 	layout Layout
 	weight int // 0: not given
 	delay  time.Duration
-	warns  bool // WithWarnAfter was given
+	warns  bool // WithHeldWarning was given
 
 	claims recipe.ClaimsConfig // the fields that options set
 }
 
-// warnAfter is the default of WithWarnAfter.
+// warnAfter is the default of WithHeldWarning.
 const warnAfter = 10 * time.Second
 
 func optionsOf(opts []Option) (options, error) {
@@ -41,32 +38,31 @@ func optionsOf(opts []Option) (options, error) {
 }
 
 // WithData sets the data of the contender's znode, which other clients see in [Lock.Contenders]:
-// the purpose of the lock, say. The data must not begin with "unlock", the marker of a revocation,
-// nor with "by {", as the line does that names the znode's owner. In a semaphore or a shared lock
-// they must not begin with a line "held" or "placed <number>" either, which these write themselves.
+// the purpose of the lock, say.
+//
+// In Troupe's layout the znode has lines of the recipe before them. Data that begin like one of
+// these ("unlock", a line "held" or "placed <number>", "by {"), or with an empty line, are written
+// with an empty line in front, which Contenders and Observe take off. In the layout of another
+// library the bytes are written as given: those that begin with "unlock" are taken for a
+// revocation there. For a shared lock, data that begin with a line "held" or "placed <number>" are
+// refused there, since a downgraded writer has such a line before its data.
 func WithData(data []byte) Option {
 	return func(o *options) error {
-		if znode.Revoked(data) {
-			return errors.New("WithData: data must not begin with \"unlock\"")
-		}
-		if bytes.HasPrefix(data, []byte(znode.By)) {
-			return errors.New("WithData: data must not begin with \"by {\", as an identity does")
-		}
 		o.claims.Data = slices.Clone(data)
 		return nil
 	}
 }
 
-// WithWarnAfter sets the time after which a grant is logged if others wait for it, as a warning in
-// the session's log, with their number and the call site that requested it. That is a grant that
+// WithHeldWarning sets the time after which a grant is logged if others wait for it, as a warning
+// in the session's log, with their number and the call site that requested it. That is a grant that
 // waits to be received from [Lock.Acquired], or one that is held. Grants of [Lock.Do] are not
 // logged, since they end with a function. The default is 10 seconds, but held grants of
 // [Lock.Acquire], which is meant to last, are logged only where this option was given. The warning
 // is repeated after a minute and every ten minutes. 0 turns it off.
-func WithWarnAfter(d time.Duration) Option {
+func WithHeldWarning(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {
-			return fmt.Errorf("WithWarnAfter: d: negative: %v", d)
+			return fmt.Errorf("WithHeldWarning: d: negative: %v", d)
 		}
 		o.claims.WarnAfter, o.warns = d, true
 		return nil
@@ -93,8 +89,8 @@ func WithDelay(d time.Duration) Option {
 
 // WithACL sets the ACL of the znodes that the lock creates: its contenders' znodes, the path itself
 // and its missing parents, the limit of a semaphore, and the record of [WithDelay]. Without this
-// option they get the session's: see session.WithACL. [SetLimit] always creates with that one. The
-// ACL of a znode that exists stays as it is.
+// option they get the session's: see session.WithACL. The ACL of a znode that exists stays
+// as it is.
 //
 // In ZooKeeper the right to delete a znode is given by its parent's ACL. So it is the ACL of the
 // path that keeps others from deleting the holder's znode. If the path may exist already, create it

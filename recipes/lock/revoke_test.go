@@ -35,18 +35,18 @@ func TestB76_Revoke(t *testing.T) {
 		for range 3 {
 			g := held(w, b)
 			queued(a)
-			at := must(b.Contenders(w.Context()))[1].Path
-			require.NoError(w, lock.Revoke(w.Context(), admin, at), "before the grant")
+			waits := must(b.Contenders(w.Context()))[1]
+			require.NoError(w, by(admin).Revoke(w.Context(), waits), "before the grant")
 			require.NoError(w, g.Release(w.Context()))
 			won := bubble.Within(w, time.Second, a.Acquired())
-			require.Equal(w, at, won.Path())
+			require.Equal(w, waits.Path, won.Path())
 			bubble.Within(w, time.Second, won.Revoked())
-			require.NoError(w, a.Release(w.Context()))
-			require.ErrorIs(w, lock.Revoke(w.Context(), admin, won.Path()), session.ErrNoNode)
+			require.NoError(w, a.Withdraw(w.Context()))
+			require.ErrorIs(w, by(admin).Revoke(w.Context(), of(won)), session.ErrNoNode)
 
 			again := held(w, a)
 			bubble.Never(w, again.Revoked(), "this one was not asked")
-			require.NoError(w, lock.Revoke(w.Context(), admin, again.Path()))
+			require.NoError(w, by(admin).Revoke(w.Context(), of(again)))
 			bubble.Within(w, time.Second, again.Revoked())
 			require.True(w, again.Valid(), "it is a request")
 			data, stat, err := admin.Get(w.Context(), again.Path())
@@ -55,12 +55,12 @@ func TestB76_Revoke(t *testing.T) {
 			_, body, _ = strings.Cut(body, "}\n")
 			require.Equal(w, kind.data, marks+body)
 			require.NotEqual(w, kind.data, string(data), "whose it is stays between them")
-			require.NoError(w, lock.Revoke(w.Context(), admin, again.Path()))
+			require.NoError(w, by(admin).Revoke(w.Context(), of(again)))
 			after, _, err := admin.Exists(w.Context(), again.Path())
 			require.NoError(w, err)
 			require.Equal(w, stat.Version, after.Version, "it is asked once")
 			began := time.Now()
-			require.NoError(w, lock.Break(w.Context(), admin, again.Path(), 2*time.Second))
+			require.NoError(w, by(admin).Break(w.Context(), of(again), 2*time.Second))
 			require.Equal(w, 2*time.Second, time.Since(began))
 			bubble.Within(w, time.Second, again.Done())
 			require.ErrorIs(w, again.Err(), session.ErrDeleted)
@@ -74,7 +74,7 @@ func TestRevokeKeepsWhatIsWrittenMeanwhile(t *testing.T) {
 		admin, other, l := w.Host("admin"), w.Host("b"), newLock(w.Host("a"), lock.WithData([]byte("mine")))
 		g := held(w, l)
 		w.Kth(admin.Session, 2, zktest.Delay(time.Second)) // its write
-		asked := bubble.Begin(func() error { return lock.Revoke(w.Context(), admin.Session, g.Path()) })
+		asked := bubble.Begin(func() error { return by(admin.Session).Revoke(w.Context(), of(g)) })
 		time.Sleep(time.Second / 2)
 		data := content(w, g.Path())
 		require.True(w, strings.HasSuffix(data, "mine"), "it is not asked yet")
@@ -97,14 +97,14 @@ func TestBreak(t *testing.T) {
 			return polite.Release(w.Context())
 		})
 		began := time.Now()
-		require.NoError(w, lock.Break(w.Context(), admin.Session, polite.Path(), 5*time.Second))
+		require.NoError(w, by(admin.Session).Break(w.Context(), of(polite), 5*time.Second))
 		require.Equal(w, unwatched+time.Second, time.Since(began))
-		require.NoError(w, lock.Break(w.Context(), admin.Session, polite.Path(), 5*time.Second), "gone is no error")
+		require.NoError(w, by(admin.Session).Break(w.Context(), of(polite), 5*time.Second), "gone is no error")
 		require.NoError(w, bubble.Within(w, time.Second, released)) // Break may hear of the end before the holder does
 
 		g := held(w, l)
 		defer fate(w, admin, zktest.CutAfter, deletes)()
-		require.NoError(w, lock.Break(w.Context(), admin.Session, g.Path(), time.Second))
+		require.NoError(w, by(admin.Session).Break(w.Context(), of(g), time.Second))
 		bubble.Within(w, time.Second, g.Done())
 	})
 }
@@ -127,15 +127,71 @@ func TestB75_WhatIsAskedOfALaggingServerIsUpToDate(t *testing.T) {
 		watcher := newLock(admin)
 		g := held(w, l)
 		require.Len(w, must(watcher.Contenders(w.Context())), row.held)
-		require.NoError(w, lock.Revoke(w.Context(), admin.Session, g.Path()))
+		require.NoError(w, by(admin.Session).Revoke(w.Context(), of(g)))
 		bubble.Within(w, time.Second, g.Revoked())
 		require.NoError(w, g.Release(w.Context()))
 		require.Len(w, must(watcher.Contenders(w.Context())), row.released)
 
 		g = held(w, l)
-		require.NoError(w, lock.Break(w.Context(), admin.Session, g.Path(), 0))
+		require.NoError(w, by(admin.Session).Break(w.Context(), of(g), 0))
 		bubble.Within(w, time.Second, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrDeleted)
-		require.ErrorIs(w, lock.Revoke(w.Context(), admin.Session, g.Path()), session.ErrNoNode)
+		require.ErrorIs(w, by(admin.Session).Revoke(w.Context(), of(g)), session.ErrNoNode)
 	}, zktest.WithServers(2))
+}
+
+// A znode that was created later under the same name is another contender: it is neither asked nor
+// deleted, also if it comes in the grace period. A contender without a token is not broken at all.
+func TestBreakTakesNoOther(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		other, l := w.Host("other"), by(w.Host("admin").Session)
+		create := func(name, data string) lock.Contender {
+			_, err := other.Create(w.Context(), name, []byte(data), session.Ephemeral(), session.Parents())
+			require.NoError(w, err)
+			return must(l.Contenders(w.Context()))[0]
+		}
+		const name = path + "/x-1-0000000001" // of Java's WriteLock: it may occur again
+		first := create(name, "first")
+		require.NoError(w, w.Server.Delete(name))
+		second := create(name, "second")
+		require.NotEqual(w, first.Token, second.Token)
+		require.ErrorIs(w, l.Revoke(w.Context(), first), session.ErrNoNode)
+		require.NoError(w, l.Break(w.Context(), first, 0), "it is gone")
+		require.Equal(w, "second", content(w, name))
+
+		broken := bubble.Begin(func() error { return l.Break(w.Context(), second, time.Minute) })
+		time.Sleep(time.Second)
+		require.Equal(w, "unlock\nsecond", content(w, name))
+		require.NoError(w, w.Server.Delete(name))
+		third := create(name, "third")
+		require.NoError(w, bubble.Within(w, time.Second, broken))
+		require.Equal(w, "third", content(w, name))
+
+		third.Token, third.Unread = 0, true
+		require.ErrorIs(w, l.Break(w.Context(), third, 0), session.ErrNoAuth)
+		require.Equal(w, "third", content(w, name), "it was not asked either")
+		require.NoError(w, l.Break(w.Context(), must(l.Contenders(w.Context()))[0], 0))
+		require.Zero(w, nodes(w, path))
+	})
+}
+
+// A reader that was a writer has the writer's token.
+func TestBreakOfAWriterThatIsAReader(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		g := must(held(w, writer(w.Host("a"))).Downgrade(w.Context()))
+		l := by(w.Host("admin").Session)
+		require.NoError(w, l.Break(w.Context(), must(l.Contenders(w.Context()))[0], 0))
+		bubble.Within(w, time.Second, g.Done())
+	})
+}
+
+// A contender of another path, or of none, is refused.
+func TestOnlyOwnContendersAreAsked(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		l := by(w.Host("a").Session)
+		for _, at := range []string{"", "/", path, path + "/", path + "/x", "/locks/others/lock-0000000001", path + "/a/lock-0000000001"} {
+			require.ErrorIs(w, l.Revoke(w.Context(), lock.Contender{Path: at, Token: 1}), session.ErrInvalidPath, at)
+			require.ErrorIs(w, l.Break(w.Context(), lock.Contender{Path: at, Token: 1}, 0), session.ErrInvalidPath, at)
+		}
+	})
 }

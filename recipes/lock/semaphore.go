@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/internal/contend"
 	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/recipes/internal/observe"
@@ -25,8 +24,8 @@ import (
 // The limit is stored in ZooKeeper, as the data of path, a persistent znode. The first instance
 // that requests a permit writes permits there. Every other instance compares: a different number is
 // [ErrLimit], from the call that requests the permit, or as the Err of an instance with a standing
-// intent. An instance whose number once matched follows the changes of [SetLimit]. If the limit
-// becomes less than an instance's weight, it gets ErrLimit when it would be granted next.
+// intent. An instance whose number once matched follows the changes of [Lock.SetLimit]. If the
+// limit becomes less than an instance's weight, it gets ErrLimit when it would be granted next.
 //
 // An instance serves its callers one after the other, like every [Lock]. To hold several permits at
 // the same time, create several instances, or one with a weight. Otherwise it behaves like a lock
@@ -51,42 +50,45 @@ func WithWeight(n int) Option {
 	}
 }
 
-// SetLimit changes the number of permits of the semaphore at a path, for all its users, and sets it
-// if there was none. If the limit is raised, the contenders that now fit are granted. If it is
-// lowered, holders keep their permits, and waiters are granted when enough permits have been
-// released. It returns when ZooKeeper has the number. Errors: n less than 1; [ErrLimit] if the
-// path's data are not a limit.
-func SetLimit(ctx context.Context, s *session.Session, path string, n int) error {
-	const op = "set limit"
-	switch err := recipe.CheckNew("lock.SetLimit", s, "path", path); {
-	case err != nil:
-		return err
+// SetLimit changes the number of permits of a semaphore, for all its users, and sets it if there
+// was none. If the limit is raised, the contenders that now fit are granted. If it is lowered,
+// holders keep their permits, and waiters are granted when enough permits have been released. It
+// returns when ZooKeeper has the number. From the call on, this instance follows the limit in
+// ZooKeeper and does not compare it with the number that it was created with. Errors: n less than
+// 1; [ErrLimit] if the path's data are not a limit; session.ErrUnsupported for a lock that is no
+// semaphore.
+func (l *Lock) SetLimit(ctx context.Context, n int) error {
+	var err error
+	switch {
+	case l.kind.permits == 0:
+		err = fmt.Errorf("%w: only a semaphore has a limit", session.ErrUnsupported)
 	case n < 1:
-		return failed(s, op, path, fmt.Errorf("n: %d is less than 1", n))
+		err = fmt.Errorf("n: %d is less than 1", n)
+	default:
+		l.follows.Store(true) // before the machine can see the new one
+		err = l.setLimit(znode.Making(ctx, l.acl), strconv.AppendInt(nil, int64(n), 10))
 	}
+	return failed(l.session, "set limit", l.path, err)
+}
+
+func (l *Lock) setLimit(ctx context.Context, limit []byte) error {
 	for {
-		err := setLimit(ctx, s, path, strconv.AppendInt(nil, int64(n), 10))
+		data, stat, err := l.session.Get(ctx, l.path)
+		switch {
+		case errors.Is(err, session.ErrNoNode):
+			_, err = l.session.Create(ctx, l.path, limit, session.Parents())
+		case err != nil:
+		case !contend.IsLimit(data):
+			err = fmt.Errorf("%w: the znode's data are not a number of permits", ErrLimit)
+		case string(data) != string(limit):
+			_, err = l.session.Set(ctx, l.path, limit, stat.Version)
+		}
 		again := errors.Is(err, session.ErrBadVersion) || errors.Is(err, session.ErrNoNode) || errors.Is(err, session.ErrNodeExists) ||
 			errors.Is(err, session.ErrUnknownOutcome)
 		if !again || ctx.Err() != nil {
-			return failed(s, op, path, err)
+			return err
 		}
 	}
-}
-
-// setLimit makes one attempt.
-func setLimit(ctx context.Context, s *session.Session, path string, limit []byte) error {
-	data, stat, err := s.Get(ctx, path)
-	switch {
-	case errors.Is(err, session.ErrNoNode):
-		_, err = s.Create(ctx, path, limit, session.Parents())
-	case err != nil:
-	case !contend.IsLimit(data):
-		err = fmt.Errorf("%w: the znode's data are not a number of permits", ErrLimit)
-	case string(data) != string(limit):
-		_, err = s.Set(ctx, path, limit, stat.Version)
-	}
-	return err
 }
 
 // marks follows which contenders of a semaphore hold. They are granted one after the other, and

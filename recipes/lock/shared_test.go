@@ -63,7 +63,7 @@ func TestADowngradeOfAStandingIntent(t *testing.T) {
 		}
 		wrote := granted(w, l)
 		queued(next)
-		require.NoError(w, lock.Revoke(w.Context(), admin.Session, wrote.Path()))
+		require.NoError(w, by(admin.Session).Revoke(w.Context(), of(wrote)))
 		bubble.Within(w, time.Second, wrote.Revoked())
 		read := must(wrote.Downgrade(w.Context()))
 		bubble.Never(w, l.Acquired(), "a second grant")
@@ -71,17 +71,17 @@ func TestADowngradeOfAStandingIntent(t *testing.T) {
 		time.Sleep(time.Second)
 		bubble.Never(w, next.Acquired(), "granted beside a reader")
 		bubble.Never(w, read.Revoked(), "the reader was not asked")
-		require.NoError(w, lock.Revoke(w.Context(), admin.Session, read.Path()))
+		require.NoError(w, by(admin.Session).Revoke(w.Context(), of(read)))
 		bubble.Within(w, time.Second, read.Revoked())
 		require.NoError(w, read.Release(w.Context()))
 		g := bubble.Within(w, time.Second, next.Acquired())
 		require.Greater(w, g.Token(), read.Token())
-		require.NoError(w, next.Release(w.Context()))
+		require.NoError(w, next.Withdraw(w.Context()))
 
 		again := bubble.Within(w, time.Second, l.Acquired())
 		require.Equal(w, fence.Exclusive, again.Sequencer().Mode)
 		read = must(again.Downgrade(w.Context()))
-		require.NoError(w, l.Release(w.Context()))
+		require.NoError(w, l.Withdraw(w.Context()))
 		require.ErrorIs(w, read.Err(), session.ErrReleased)
 		require.Zero(w, nodes(w, path))
 	})
@@ -203,10 +203,10 @@ func TestObservingASemaphore(t *testing.T) {
 		admin := w.Host("admin").Session
 		a, b, c := semaphore(w.Host("a"), 1), semaphore(w.Host("b"), 1), semaphore(w.Host("c"), 1)
 		states := c.Observe(w.Context())
-		require.Empty(w, bubble.Within(w, time.Second, states))
+		require.Empty(w, bubble.Within(w, time.Second, states).Contenders)
 		holding := func() (all []bool, since []time.Time) {
 			synctest.Wait()
-			for _, c := range bubble.Within(w, time.Second, states) {
+			for _, c := range bubble.Within(w, time.Second, states).Contenders {
 				all, since = append(all, c.Holding), append(since, c.Held.UTC())
 			}
 			return all, since
@@ -226,16 +226,16 @@ func TestObservingASemaphore(t *testing.T) {
 		require.Equal(w, []time.Time{first, {}, {}}, since)
 		time.Sleep(time.Minute)
 		second := time.Now().UTC()
-		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 2))
+		setLimit(w, admin, 2)
 		all, since = holding()
 		require.Equal(w, []bool{true, true, false}, all)
 		require.Equal(w, []time.Time{first, second, {}}, since)
-		require.NoError(w, lock.Revoke(w.Context(), admin, bubble.Within(w, time.Second, b.Acquired()).Path()))
+		require.NoError(w, by(admin).Revoke(w.Context(), of(bubble.Within(w, time.Second, b.Acquired()))))
 		bubble.Never(w, states, "a request to a holder says nothing of the next")
 		require.Zero(w, must(c.Contenders(w.Context()))[1].Held, "the last write is not the grant")
-		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 3))
+		setLimit(w, admin, 3)
 		shows(true, true, true)
-		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 1))
+		setLimit(w, admin, 1)
 		require.NoError(w, ga.Release(w.Context()))
 		shows(true, true) // beyond a lowered limit
 		require.NoError(w, c.Close(w.Context()))
@@ -278,7 +278,7 @@ func TestAnExclusiveLockBesideASemaphore(t *testing.T) {
 		require.NoError(w, first.Release(w.Context()))
 		bubble.Within(w, time.Second, l.Acquired())
 		bubble.Never(w, next.Acquired(), "a permit beside an exclusive lock")
-		require.NoError(w, l.Release(w.Context()))
+		require.NoError(w, l.Withdraw(w.Context()))
 		g := bubble.Within(w, time.Second, next.Acquired())
 		require.ErrorIs(w, errOf(next.Lock(g.Context())), lock.ErrDeadlock)
 	})
@@ -289,7 +289,7 @@ func TestAnExclusiveLockBesideASemaphore(t *testing.T) {
 func TestTheLimitIsAgreed(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		limit := func(n int) { require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, n)) }
+		limit := func(n int) { setLimit(w, h.Session, n) }
 		refused := func(l *lock.Lock, call func(*lock.Lock, context.Context) (*lock.Grant, error)) string {
 			_, err := call(l, w.Context())
 			require.ErrorIs(w, err, lock.ErrLimit)
@@ -299,10 +299,13 @@ func TestTheLimitIsAgreed(t *testing.T) {
 		require.NoError(w, held(w, three).Release(w.Context()))
 		five := semaphore(h, 5)
 		refused(five, (*lock.Lock).Lock)
-		require.Contains(w, refused(five, (*lock.Lock).TryLock), "lock: the semaphore's limit is another: it is 3, not 5")
+		require.Contains(w, refused(five, (*lock.Lock).TryLock), "the semaphore's limit is another: it is 3, not 5")
 		require.NoError(w, five.Err(), "a caller was refused; the instance goes on")
+		statuses := five.ObserveStatus(w.Context())
 		five.Acquire()
 		bubble.Within(w, time.Second, five.Done())
+		require.Equal(w, lock.Status{State: lock.Failed}, bubble.Now(w, statuses))
+		bubble.Closes(w, statuses)
 		require.ErrorIs(w, five.Err(), lock.ErrLimit)
 		require.Zero(w, nodes(w, path))
 
@@ -319,9 +322,9 @@ func TestALimitThatWasRaisedAgain(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		admin, l := w.Host("admin").Session, semaphore(w.Host("a"), 4, lock.WithWeight(3))
 		require.NoError(w, held(w, l).Release(w.Context()))
-		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 2))
+		setLimit(w, admin, 2)
 		require.ErrorIs(w, errOf(l.Lock(w.Context())), lock.ErrLimit)
-		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 4))
+		setLimit(w, admin, 4)
 		require.NoError(w, held(w, l).Release(w.Context()))
 	})
 }
@@ -329,13 +332,19 @@ func TestALimitThatWasRaisedAgain(t *testing.T) {
 func TestSetLimit(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		require.NoError(w, lock.SetLimit(w.Context(), h.Session, "/a/new/one", 4), "it may come before the first instance")
+		require.NoError(w, must(lock.NewSemaphore(h.Session, "/a/new/one", 4)).SetLimit(w.Context(), 4), "it may come before the first instance")
 		require.Equal(w, "4", content(w, "/a/new/one"))
 		must(h.Create(w.Context(), "/empty", nil))
-		require.NoError(w, lock.SetLimit(w.Context(), h.Session, "/empty", 4))
+		require.NoError(w, must(lock.NewSemaphore(h.Session, "/empty", 4)).SetLimit(w.Context(), 4))
 		must(h.Create(w.Context(), "/config", []byte("some: thing")))
-		require.ErrorIs(w, lock.SetLimit(w.Context(), h.Session, "/config", 4), lock.ErrLimit, "other data are not overwritten")
+		require.ErrorIs(w, must(lock.NewSemaphore(h.Session, "/config", 4)).SetLimit(w.Context(), 4), lock.ErrLimit, "other data are not overwritten")
 		require.ErrorIs(w, errOf(must(lock.NewSemaphore(h.Session, "/config", 4)).Lock(w.Context())), lock.ErrLimit)
 		require.Equal(w, "some: thing", content(w, "/config"))
+
+		three := semaphore(h, 3)
+		require.NoError(w, three.SetLimit(w.Context(), 5))
+		require.NoError(w, held(w, three).Release(w.Context()), "it follows its own change")
+		require.ErrorIs(w, errOf(semaphore(h, 3).TryLock(w.Context())), lock.ErrLimit)
+		require.ErrorIs(w, newLock(h).SetLimit(w.Context(), 5), session.ErrUnsupported)
 	})
 }

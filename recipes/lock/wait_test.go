@@ -22,7 +22,7 @@ import (
 // process is a host in a process of its own: others do not know its grants.
 func process(w *bubble.World, name string, opts ...session.Option) *bubble.Host {
 	w.Helper()
-	system := actors.New()
+	system := must(actors.New())
 	w.Cleanup(func() { _ = system.Close(bubble.Minute(w)) })
 	return w.Host(name, append(opts, session.WithSystem(system))...)
 }
@@ -56,7 +56,7 @@ func TestAWaitInVainSaysWhoHeld(t *testing.T) {
 		h := w.Host("b")
 		holder := stranger(w, row.contender, row.data)
 		if row.contender == "lease-3-" {
-			require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 3))
+			setLimit(w, h.Session, 3)
 		}
 		time.Sleep(36 * time.Second)
 		queued(row.build(process(w, "c")))
@@ -107,8 +107,8 @@ func TestWhichGrantsAreWarnedOf(t *testing.T) {
 			})
 			return ""
 		}},
-		"Acquire":                {take: lasting},
-		"Acquire, WithWarnAfter": {lasting, []lock.Option{lock.WithWarnAfter(9 * time.Second)}, "held for long"},
+		"Acquire":                  {take: lasting},
+		"Acquire, WithHeldWarning": {lasting, []lock.Option{lock.WithHeldWarning(9 * time.Second)}, "held for long"},
 		"not received": {take: func(_ *bubble.World, l *lock.Lock) string {
 			l.Acquire()
 			return bubble.After(-1)

@@ -48,8 +48,8 @@ func New(s *session.Session, root string, opts ...Option) (*Names, error) {
 }
 
 // Close ends this handle: its calls end with session.ErrClosed, and the channels of its observers
-// close. What is in ZooKeeper stays. It does not wait, and is idempotent; ctx is not used.
-func (n *Names) Close(context.Context) error {
+// close. What is in ZooKeeper stays. Close is idempotent, and does not wait: ctx is not used.
+func (n *Names) Close(ctx context.Context) error {
 	n.life.Close()
 	return nil
 }
@@ -141,9 +141,9 @@ func WithACL(acl ...session.ACL) Option {
 
 var (
 	// ErrNotBound: the name is not bound.
-	ErrNotBound = errors.New("naming: not bound")
+	ErrNotBound = errors.New("not bound")
 	// ErrDuplicate: the name is bound already, and the option was [WithoutReplacing].
-	ErrDuplicate = errors.New("naming: already bound")
+	ErrDuplicate = errors.New("already bound")
 )
 
 // List returns the bindings of a name and of all names below it, sorted by name; "" stands for all.

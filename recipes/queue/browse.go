@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -34,7 +35,7 @@ type Entry struct {
 
 	Dead      bool    // of Find: it is a dead letter
 	LastError Failure // zero if none was recorded
-	Unread    bool    // this session may not read it, or no queue has written it: the ID is generated, and the rest unknown
+	Unread    bool    // the ACL forbids this session to read it, or no queue has written it: the ID is generated, the rest unknown
 }
 
 // Failure is why an item was returned, or has become a dead letter.
@@ -45,9 +46,9 @@ type Failure struct {
 }
 
 // Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none.
-// One that this session may not read, and that Take would pass over, is session.ErrNoAuth.
-// It syncs first, so it sees everything that was done before the call. It does not see an item
-// whose delay or pause is over but that no consumer has made available yet.
+// If the ACL forbids this session to read that item, which Take would pass over, the error is
+// session.ErrNoAuth. It syncs first, so it sees everything that was done before the call. It does
+// not see an item whose delay or pause is over but that no consumer has made available yet.
 func (q *Queue) Peek(ctx context.Context) (e Entry, err error) {
 	all, err := q.list(ctx, "peek", 1, true)
 	return append(all, e)[0], err
@@ -77,10 +78,10 @@ const latest = 253_402_214_400_000
 func entryOf(i browse.Entry) Entry {
 	e := Entry{
 		ID: i.ID, Data: i.Body, Priority: i.Priority, Attempts: i.Attempts + i.Tried, Claimed: i.Claimed, Unread: i.Unread,
-		Owner: i.Owner, Session: i.Session, Since: i.Since,
+		Owner: session.Identity(i.Owner), Session: i.Session, Since: i.Since,
 	}
 	if f := layout.ParseFailure(i.Failure); f.Time > 0 {
-		e.LastError = Failure{f.Error, time.UnixMilli(min(f.Time, latest)), f.By}
+		e.LastError = Failure{f.Error, time.UnixMilli(min(f.Time, latest)), session.Identity(f.By)}
 	}
 	if i.Due > 0 {
 		e.Due = time.UnixMilli(min(i.Due, latest))
@@ -89,7 +90,7 @@ func entryOf(i browse.Entry) Entry {
 	return e
 }
 
-// ConsumerInfo describes a consumer of a queue, of this process or of any other.
+// ConsumerInfo describes a consumer of a queue, in any process.
 type ConsumerInfo struct {
 	ID       string           // of its znode: another one in each session
 	Owner    session.Identity // its process, if the consumer says so
@@ -114,7 +115,8 @@ func (q *Queue) Consumers(ctx context.Context) (all []ConsumerInfo, err error) {
 		for _, id := range at.Names(ctx, at.Root.Consumers(), &err) {
 			data, stat, failed := q.session.Get(ctx, at.Root.Consumer(id))
 			c := ConsumerInfo{ID: id, Session: stat.EphemeralOwner, Since: stat.Ctime, InHand: held[id]}
-			c.Owner, data = znode.CutIdentity(data)
+			owner, data := znode.CutIdentity(data)
+			c.Owner = session.Identity(owner)
 			_, _ = fmt.Sscanf(string(data), "prefetch %d", &c.Prefetch)
 			if !errors.Is(failed, session.ErrNoNode) {
 				all = append(all, c)
@@ -127,12 +129,12 @@ func (q *Queue) Consumers(ctx context.Context) (all []ConsumerInfo, err error) {
 
 // failure is an error as it is recorded in an item, now and by this process.
 func (q *Queue) failure(text string) json.RawMessage {
-	return layout.Failure{Error: text, Time: time.Now().UnixMilli(), By: recipe.Identity(q.session)}.Encode()
+	return layout.Failure{Error: text, Time: time.Now().UnixMilli(), By: znode.Identity(recipe.Identity(q.session))}.Encode()
 }
 
-// Find is the item with this id, or the dead letter. It searches as Remove does; if there is none
-// the error is session.ErrNoNode, and session.ErrNoAuth too if it may be a dead letter that this
-// session may not read.
+// Find returns the item with this id, or the dead letter, without claiming it. It searches as
+// Remove does. Errors: session.ErrNoNode if there is none, together with session.ErrNoAuth if it
+// may be a dead letter that the ACL forbids this session to read.
 func (q *Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	err = q.reading("find", func(at browse.Queue) error {
 		found, err := at.Find(ctx, id)
@@ -147,28 +149,32 @@ func (q *Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	return e, err
 }
 
-// Len counts the items: waiting, being processed, and delayed. It syncs first, so it sees
-// everything that was done before the call. It lists every bucket, one listing for some hundred
-// items, and is only an estimate while others put and take.
-func (q *Queue) Len(ctx context.Context) (n int, err error) {
-	err = q.reading("len", func(at browse.Queue) error {
-		n, err = at.Len(ctx)
-		return err
-	})
-	return n, err
+// Stats counts a queue's items.
+type Stats struct {
+	Items   int // all: waiting, being processed, delayed
+	Delayed int // those whose delay or pause is not over, or that no consumer has made available yet
 }
 
-// Remove deletes the item with this id, whether it is waiting, being processed or delayed, or among
-// the dead letters. Its consumer, if any, learns of it from Ack or Nack (session.ErrLost). If there
-// is no such item the error is session.ErrNoNode. It searches the queue as it was when the call
-// began, or later, which costs as much as Len; if the id is not found so, it reads the items, as
-// dead letters have it in their data alone. An item that begins a pause and ends it while Remove
-// searches may be missed.
-func (q *Queue) Remove(ctx context.Context, id string) error {
-	return q.reading("remove", func(at browse.Queue) error {
-		if id == "" {
-			return errors.New("id: empty")
-		}
+// Stats counts the items by reading: it syncs, so it sees everything that was done before the call,
+// and lists every bucket, one reply of about 30 kB for up to 500 items. A hundred thousand items
+// cost some 200 requests, one after the other. While others put and take, it is an estimate.
+func (q *Queue) Stats(ctx context.Context) (all Stats, err error) {
+	err = q.reading("stats", func(at browse.Queue) error {
+		all.Items, all.Delayed, err = at.Count(ctx)
+		return err
+	})
+	return all, err
+}
+
+// Remove deletes the items with these ids, at least one, one after the other: waiting, being
+// processed, delayed, or dead letters. At the first error it stops; that is session.ErrNoNode if
+// there is no such item. The item's consumer, if any, learns of it from Ack or Nack
+// (session.ErrLost). For each id it searches the queue as it was when the call began, or later,
+// which costs as much as Stats; if the id is not found so, it reads the items, as dead letters have
+// it in their data alone. An item that begins a pause and ends it meanwhile may be missed.
+func (q *Queue) Remove(ctx context.Context, ids ...string) error {
+	return q.each("remove", ids, func(id string) error {
+		at := browse.Queue{Session: q.session, Root: q.root()}
 		err := at.Remove(ctx, id)
 		if errors.Is(err, session.ErrNoNode) {
 			at.Root = layout.Root(q.cfg.dead)
@@ -178,7 +184,8 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 	})
 }
 
-// Purge removes the first n items of List, and counts them. Items that change meanwhile may stay.
+// Purge deletes the first n items of List, claimed ones too, and returns how many it has deleted.
+// Items that change meanwhile may stay.
 func (q *Queue) Purge(ctx context.Context, n int) (purged int, err error) {
 	err = q.reading("purge", func(at browse.Queue) error {
 		purged, err = at.Purge(ctx, n)
@@ -187,30 +194,35 @@ func (q *Queue) Purge(ctx context.Context, n int) (purged int, err error) {
 	return purged, err
 }
 
-// Requeue moves dead letters of this queue back into it: to the end of their priorities, with ids
-// and headers, and as if they had never been received. Each is a Put that deletes the dead letter
-// in its transaction, in the order of ids; at the first error it stops. That is session.ErrNoNode
-// if there is no such dead letter, or what Put returns. It searches as Remove does.
+// Requeue moves the dead letters with these ids, at least one, back into the queue: to the end of
+// their priorities, with ids and headers, and as if they had never been received. Each is a Put
+// that deletes the dead letter in its transaction, in the order of ids. At the first error it
+// stops; that is session.ErrNoNode if there is no such dead letter, or what Put returns. It
+// searches as Remove does.
 func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
-	return q.reading("requeue", func(browse.Queue) error {
-		for _, id := range ids {
-			if id == "" {
-				return errors.New("ids: an empty one")
+	dead := browse.Queue{Session: q.session, Root: layout.Root(q.cfg.dead)}
+	return q.each("requeue", ids, func(id string) error {
+		return dead.RemoveWith(ctx, id, func(e browse.Entry, removal []session.Op) error {
+			if e.Unread {
+				return fmt.Errorf("ids: %w: %q, which no queue has written", session.ErrUnsupported, id)
 			}
-			dead := browse.Queue{Session: q.session, Root: layout.Root(q.cfg.dead)}
-			err := dead.RemoveWith(ctx, id, func(e browse.Entry, removal []session.Op) error {
-				if e.Unread {
-					return fmt.Errorf("ids: %w: %q, which no queue has written", session.ErrUnsupported, id)
-				}
-				e.Record.Attempts, e.Record.Tried, e.Record.Failure = 0, 0, nil
-				_, err := q.puts.Begin(produce.Put{GUIDs: []string{e.GUID}, Items: []layout.Record{e.Record}, With: removal}).Wait(ctx)
-				return err
-			})
-			if err != nil {
-				return err
-			}
+			e.Record.Attempts, e.Record.Tried, e.Record.Failure = 0, 0, nil
+			_, err := q.puts.Begin(produce.Put{GUIDs: []string{e.GUID}, Items: []layout.Record{e.Record}, With: removal}).Wait(ctx)
+			return err
+		})
+	})
+}
+
+// each does something with each of several ids, until there is an error.
+func (q *Queue) each(op string, ids []string, f func(id string) error) error {
+	return q.reading(op, func(browse.Queue) (err error) {
+		if len(ids) == 0 || slices.Contains(ids, "") {
+			err = fmt.Errorf("ids: none, or an empty one: %q", ids)
 		}
-		return nil
+		for n := 0; n < len(ids) && err == nil; n++ {
+			err = f(ids[n])
+		}
+		return err
 	})
 }
 

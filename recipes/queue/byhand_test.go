@@ -131,7 +131,7 @@ func TestAPlaceThatIsNoConsumers(t *testing.T) {
 		"made by hand": func(t *bubble.World) { hand(t, 0) },
 		"two of those": func(t *bubble.World) { hand(t, 0); hand(t, 1) },
 		"other ACLs": func(t *bubble.World) {
-			must(t.Session().Create(bubble.Minute(t), path+"/line/other-", nil, session.Sequential(), session.Ephemeral(), session.NodeACL(session.AnyoneACL(session.PermDelete)...)))
+			must(t.Session().Create(bubble.Minute(t), path+"/line/other-", nil, session.Sequential(), session.Ephemeral(), session.WithNodeACL(session.AnyoneACL(session.PermDelete)...)))
 		},
 	} {
 		each(t, name, func(t *bubble.World) {
@@ -208,7 +208,7 @@ func TestWhatMayNotBeReadIsSkipped(t *testing.T) {
 		each(t, name, func(t *bubble.World) {
 			s := t.Session()
 			q, hidden := newQueue(t, s), session.AnyoneACL(session.PermAll&^session.PermRead)
-			must(s.Create(bubble.Minute(t), path+"/items", nil, session.Parents(), session.NodeACL(hidden...)))
+			must(s.Create(bubble.Minute(t), path+"/items", nil, session.Parents(), session.WithNodeACL(hidden...)))
 			c := consumer(t, newQueue(t, s), opts...)
 			require.ErrorIs(t, bubble.Get(t, c.Errors(), "the refusal"), session.ErrNoAuth)
 			require.ErrorIs(t, errOf(q.Take(bubble.Minute(t))), session.ErrNoAuth)
@@ -243,7 +243,7 @@ func TestItemsThatCannotBeBuriedHideNothing(t *testing.T) {
 	for _, tried := range []int{1, 20, 200} {
 		each(t, tried, func(t *bubble.World) {
 			s := t.Session()
-			must(s.Create(bubble.Minute(t), path+"/dead", nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead|session.PermAdmin)...)))
+			must(s.Create(bubble.Minute(t), path+"/dead", nil, session.Parents(), session.WithNodeACL(session.AnyoneACL(session.PermRead|session.PermAdmin)...)))
 			q := newQueue(t, s)
 			putMany(t, q, tried)
 			c := consumer(t, q, queue.WithPrefetch(tried))

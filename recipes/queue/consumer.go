@@ -14,7 +14,7 @@ import (
 
 // Take waits for the next unclaimed item and claims it: lower priorities first, then in the order
 // in which they were put. The item belongs to this process until it is acknowledged, returned or
-// lost; ctx bounds only the wait. After Close the error is session.ErrClosed.
+// lost; ctx bounds only the wait. Errors: ctx's cause; session.ErrClosed after Close.
 func (q *Queue) Take(ctx context.Context) (*Item, error) {
 	i, err := q.takes.take(ctx, recipe.Asked{At: recipe.Caller()})
 	return i, recipe.Failed(q.session, "take", q.path, err)
@@ -57,13 +57,13 @@ func (q *Queue) consume(by recipe.Asked, opts []ConsumeOption) (*Consumer, error
 }
 
 // Items delivers the items, in order; several receivers compete for them. An item that is lost
-// before it is received is withdrawn. The channel closes when the consumer has ended.
+// before it is received is not delivered. The channel closes when the consumer has ended.
 func (c *Consumer) Items() <-chan *Item { return c.from.stream.C() }
 
-// Errors reports what the consumer has skipped, and goes on without: an item that it cannot read,
-// one that it cannot move to the dead letters, a request that the servers refused. It is tried
-// again later. The channel holds the last sixteen, drops the oldest for the next, and closes when
-// the consumer has ended. It need not be received from.
+// Errors reports what the consumer has skipped: an item that it cannot read, one that it cannot
+// move to the dead letters, a request that the servers refused. It goes on, and tries it again
+// later. The channel holds the last sixteen, drops the oldest for the next, and closes when the
+// consumer has ended. It need not be received from.
 func (c *Consumer) Errors() <-chan error { return c.skipped }
 
 // report reports an error, in the place of the oldest one if there are too many. For the actor,

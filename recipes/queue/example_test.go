@@ -82,7 +82,7 @@ func ExampleQueue_Requeue() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if err := item.Nack(ctx, queue.After(0)); err != nil { // it failed: again, without a pause
+		if err := item.Nack(ctx, queue.WithPause(0)); err != nil { // it failed: again, without a pause
 			log.Fatal(err)
 		}
 	}

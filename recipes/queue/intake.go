@@ -158,7 +158,7 @@ func (in *intake) machine() machine.Machine {
 	q, prefetch := in.queue, cmp.Or(in.opts.prefetch, in.opts.workers)
 	return consume.New(consume.Config{
 		Root: q.root(), Dead: layout.Root(q.cfg.dead), Attempts: q.cfg.maxAttempts, Seed: rand.Uint64(),
-		GUID: string(znode.NewGUID()), Identity: fmt.Appendf(nil, "%sprefetch %d\n", recipe.Identity(q.session).Note(), prefetch),
+		GUID: string(znode.NewGUID()), Identity: fmt.Appendf(nil, "%sprefetch %d\n", znode.Identity(recipe.Identity(q.session)).Note(), prefetch),
 		Takes: in.consumer == nil, Prefetch: in.demand().Wanted, First: in.incarnation << itemBits,
 	})
 }

@@ -100,22 +100,23 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 	return results[1:], err
 }
 
-// Ack acknowledges the item and deletes it. Concurrent acknowledgements share a transaction. With
-// session.ErrLost, the claim was lost before and nothing was changed; the item is delivered to
-// another consumer. If session.ErrUnknownOutcome comes with it, the session ended while the reply
-// was outstanding, and the item was deleted by this Ack or is the next consumer's. If ctx ends
-// first its cause is returned, and the Ack goes on. A ctx that descends from the item's own Context
-// is replaced by one that lasts for the session's timeout. Further calls return the same. Any other
+// Ack acknowledges the item and deletes it. Concurrent acknowledgements share a transaction. If ctx
+// ends first its cause is returned, and the Ack goes on. A ctx that descends from the item's own
+// Context is replaced by one that lasts for the session's timeout. Further calls return the same.
+//
+// Errors: session.ErrLost if the claim was lost before: nothing was changed, and the item is
+// delivered again. With session.ErrUnknownOutcome too, the session ended before the reply, and the
+// item was deleted by this Ack or is delivered again. session.ErrReleased after a Nack. Any other
 // error is ZooKeeper's refusal: the item stays claimed, and Ack can be called again.
 func (i *Item) Ack(ctx context.Context) error {
 	return recipe.Failed(i.queue.session, "ack", i.queue.path, i.settle(ctx, consume.Command{Kind: consume.Ack}))
 }
 
 // Nack returns the item to the queue, and Done closes. The item keeps its id and its priority, and
-// is delivered again with Attempt increased by one: after the pause that WithBackoff sets, or
-// [After], at the end of its priority; without a pause, at its position. After WithMaxAttempts it
-// goes to the dead letters. [WithError] records why. Errors are those of Ack; after a refusal the
-// consumer tries by itself to return the item.
+// is delivered again with Attempt increased by one: after the pause of [WithPause], or else of
+// WithBackoff, at the end of its priority; without a pause, at its position. After WithMaxAttempts
+// it goes to the dead letters. [WithError] records why. Errors are those of Ack; after a refusal
+// the consumer tries by itself to return the item.
 func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
 	var o nackOptions
 	if err := recipe.Apply(&o, opts); err != nil {
@@ -173,7 +174,7 @@ func (i *Item) settle(ctx context.Context, c consume.Command) error {
 	if i.Hold == nil {
 		return nil
 	}
-	if slices.Contains(slices.Collect(session.HoldsFrom(ctx)), i.Hold) { // such a ctx ends with the item, and would end the wait
+	if slices.Contains(recipe.HoldsFrom(ctx), i.Hold) { // such a ctx ends with the item, and would end the wait
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), i.queue.session.Status().Timeout)
 		defer cancel()
@@ -232,7 +233,7 @@ func (i *Item) warn(by recipe.Asked) {
 		return
 	}
 	i.warning.Store(recipe.Alarm{
-		Log: recipe.Logger(i.queue.session).With("item", i.ID(), "attempt", i.Attempt()), Kind: "queue", Path: i.queue.session.Path(i.queue.path), After: i.queue.cfg.warnAfter, Asked: by, Held: "an item was received and is not settled",
+		Log: recipe.Logger(i.queue.session).With("item", i.ID(), "attempt", i.Attempt()), Kind: "queue", Path: i.queue.session.Path(i.queue.path), After: i.queue.cfg.unsettled, Asked: by, Held: "an item was received and is not settled",
 		Over: func() bool { return i.Err() != nil },
 	}.Set())
 	if i.Err() != nil { // the possession has ended meanwhile

@@ -36,7 +36,7 @@ func life(t *bubble.World, s *session.Session) {
 	zero := put(t, q, "0")
 	ids := putAll(t, q, 1, 5)
 	put(t, q, "6", queue.WithID("red"))
-	require.NoError(t, takeOne(t, q, "0").Nack(bubble.Minute(t), queue.After(0), queue.WithError(errors.New("no paper"))))
+	require.NoError(t, takeOne(t, q, "0").Nack(bubble.Minute(t), queue.WithPause(0), queue.WithError(errors.New("no paper"))))
 	require.Equal(t, "no paper", finds(t, q, zero).LastError.Error)
 	require.NoError(t, q.Remove(bubble.Minute(t), ids[2]))
 	c := consumer(t, q, queue.WithPrefetch(6))
@@ -245,7 +245,7 @@ func TestAPauseThatIsLostWithTheSessionIsOfUnknownOutcome(t *testing.T) {
 			}
 			return zktest.Pass
 		}))
-		nacked := bubble.Begin(func() error { return i.Nack(bubble.Minute(t), queue.After(time.Hour)) })
+		nacked := bubble.Begin(func() error { return i.Nack(bubble.Minute(t), queue.WithPause(time.Hour)) })
 		synctest.Wait()
 		require.Equal(t, 1, lost)
 		t.Server.Expire(s.Status().SessionID)

@@ -26,12 +26,12 @@ type options struct {
 	visibility  time.Duration
 	dead        string
 	backoff     Backoff
-	warnAfter   time.Duration
+	unsettled   time.Duration
 }
 
 func optionsOf(s *session.Session, path string, opts []Option) (options, error) {
 	o := options{
-		dead: layout.Root(path).Dead(), maxAttempts: 25, backoff: Exponential(time.Second, time.Hour), warnAfter: 10 * time.Second,
+		dead: layout.Root(path).Dead(), maxAttempts: 25, backoff: Exponential(time.Second, time.Hour), unsettled: 10 * time.Second,
 	}
 	err := recipe.Apply(&o, opts)
 	switch {
@@ -85,12 +85,12 @@ func WithDeadLetters(path string) Option {
 	return when(true, func(o *options) { o.dead = path }, "")
 }
 
-// WithWarnAfter sets the time after which an item that was received and is not settled is logged,
-// as a warning with the place of its Take or Consume. The default is ten seconds; then it is
-// logged after a minute and every ten minutes. 0: never. An item that fxmodule.Consume has given to
-// a function is not logged: it is settled when that returns.
-func WithWarnAfter(d time.Duration) Option {
-	return when(d >= 0, func(o *options) { o.warnAfter = d }, "WithWarnAfter: d: negative: %v", d)
+// WithUnsettledWarning sets the time after which an item that was received and is neither
+// acknowledged nor returned is logged, as a warning with the place of its Take or Consume; then
+// after a minute and every ten minutes. The default is ten seconds; 0: never. An item that
+// fxmodule.Consume has given to a function is not logged: it is settled when that returns.
+func WithUnsettledWarning(d time.Duration) Option {
+	return when(d >= 0, func(o *options) { o.unsettled = d }, "WithUnsettledWarning: d: negative: %v", d)
 }
 
 // Backoff is the pause that [Item.Nack] begins, after the attempt with this number; the first is 1.
@@ -123,7 +123,7 @@ type putOptions struct {
 	id        string
 	ephemeral bool
 	headers   []string // names and values by turns
-	under     *session.Hold
+	hold      *session.Hold
 	guard     []session.Op // checks that the possession exists
 }
 
@@ -192,13 +192,12 @@ func WithHeader(key, value string) PutOption {
 	}
 }
 
-// Under puts the items only if the possession exists, in one transaction with the checks that guard
-// it. Otherwise nothing is put, and the error is session.ErrLost. That is also the error if there
-// is no possession, as for the Term of a candidate that does not lead. A possession of another
-// session is session.ErrUnsupported.
-func Under(p session.Possession) PutOption {
+// WithHold puts the items only while the possession exists: the transaction that puts them checks
+// it. If it has ended, or p is nil, as the Term of a candidate that does not lead, nothing is put.
+// Errors: session.ErrLost; session.ErrUnsupported for a possession of another session.
+func WithHold(p session.Possession) PutOption {
 	hold := recipe.HoldOf(p)
-	return when(hold != nil, func(o *putOptions) { o.under = hold }, "Under: p: %w: no possession", session.ErrLost)
+	return when(hold != nil, func(o *putOptions) { o.hold = hold }, "WithHold: p: %w: no possession", session.ErrLost)
 }
 
 func putOptionsOf(q *Queue, n int, opts []PutOption) (o putOptions, err error) {
@@ -210,14 +209,14 @@ func putOptionsOf(q *Queue, n int, opts []PutOption) (o putOptions, err error) {
 		return o, errors.New("WithID: not allowed for several items")
 	case o.ephemeral && o.delay > 0:
 		return o, fmt.Errorf("WithEphemeral: %w with a delay: the consumer that moves a due item is not its producer", session.ErrUnsupported)
-	case o.under == nil:
+	case o.hold == nil:
 		return o, nil
 	}
-	for part := range session.HoldsFrom(o.under.Context()) {
+	for _, part := range recipe.HoldsFrom(o.hold.Context()) {
 		if part.Session() != q.session {
-			return o, fmt.Errorf("Under: %w: the possession belongs to another session", session.ErrUnsupported)
+			return o, fmt.Errorf("WithHold: %w: the possession belongs to another session", session.ErrUnsupported)
 		}
-		o.guard = append(o.guard, session.CheckOp(part.Path(), -1).Under(o.under))
+		o.guard = append(o.guard, recipe.Under(session.CheckOp(part.Path(), -1), o.hold))
 	}
 	return o, nil
 }
@@ -260,10 +259,10 @@ type nackOptions struct {
 	err   error
 }
 
-// After has the item delivered again after d, by the servers' clock, instead of after the pause
+// WithPause has the item delivered again after d, by the servers' clock, instead of after the pause
 // that WithBackoff sets. With 0 it is delivered again at once, and keeps its position.
-func After(d time.Duration) NackOption {
-	return when(d >= 0, func(o *nackOptions) { o.after, o.given = d, true }, "After: %v is negative", d)
+func WithPause(d time.Duration) NackOption {
+	return when(d >= 0, func(o *nackOptions) { o.after, o.given = d, true }, "WithPause: %v is negative", d)
 }
 
 // WithError records why the item is returned: [Entry.LastError] shows it, also of a dead letter,

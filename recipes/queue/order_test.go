@@ -97,7 +97,7 @@ func TestTheApplicationSaysThePause(t *testing.T) {
 		gone := t.Session()
 		first := newQueue(t, gone, backoff)
 		put(t, first, "a", queue.WithID("red"), queue.WithPriority(-4), queue.WithHeader("k", "overwritten"), queue.WithHeader("k", "a\x00b:,3:<&>"), queue.WithHeader("empty", ""))
-		require.NoError(t, take(t, first).Nack(bubble.Minute(t), queue.After(time.Hour)))
+		require.NoError(t, take(t, first).Nack(bubble.Minute(t), queue.WithPause(time.Hour)))
 		failed := time.Now()
 		require.NoError(t, gone.Close(bubble.Minute(t)))
 
@@ -217,6 +217,8 @@ func TestRequeue(t *testing.T) {
 		id := put(t, q, "unnamed")
 		require.NoError(t, take(t, q).Nack(bubble.Minute(t)))
 		put(t, q, "x", queue.WithID("b"))
+		require.ErrorContains(t, q.Requeue(bubble.Minute(t)), "ids: none, or an empty one: []")
+		require.ErrorContains(t, q.Requeue(bubble.Minute(t), "c", ""), "ids: none, or an empty one: ")
 		require.ErrorIs(t, q.Requeue(bubble.Minute(t), "c", "b", "a"), queue.ErrDuplicate)
 		require.ErrorIs(t, q.Requeue(bubble.Minute(t), "c"), session.ErrNoNode)
 		require.NoError(t, q.Requeue(bubble.Minute(t), id))
@@ -394,7 +396,7 @@ func TestTheReceiverMayChangeTheData(t *testing.T) {
 			put(t, q, "secret")
 			i := take(t, q)
 			clear(i.Data())
-			require.NoError(t, i.Nack(bubble.Minute(t), queue.After(time.Second)))
+			require.NoError(t, i.Nack(bubble.Minute(t), queue.WithPause(time.Second)))
 			takeOne(t, queueAt(t, t.Session(), from), "secret")
 		})
 	}
@@ -408,7 +410,7 @@ func TestAPauseAtAnyLostRequestOrReply(t *testing.T) {
 		atEach(t, lost, func(*bubble.World, *session.Session) zktest.Verdict { return fate }, func(t *bubble.World, s *session.Session) {
 			o, q := newQueue(t, t.Session()), newQueue(t, s, queue.WithMaxAttempts(2))
 			put(t, o, "a", queue.WithID("red"), queue.WithPriority(5), queue.WithHeader("k", "v"))
-			require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.After(time.Minute), queue.WithError(errors.New("no paper"))))
+			require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.WithPause(time.Minute), queue.WithError(errors.New("no paper"))))
 			refuses(t, o, queue.ErrDuplicate, queue.WithID("red"))
 			require.Equal(t, "no paper", finds(t, o, "red").LastError.Error)
 			i := must(q.Take(t.Context()))

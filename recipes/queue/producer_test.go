@@ -1,4 +1,4 @@
-// Puts: faults, contexts, Under; and the log of items that stay unsettled. Helpers: world_test.go.
+// Puts: faults, contexts, WithHold; and the log of unsettled items. Helpers: world_test.go.
 
 package queue_test
 
@@ -157,7 +157,7 @@ func TestTheReceiptIsDeleted(t *testing.T) {
 func TestB54_FailedPut(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
-		must(s.Create(bubble.Minute(t), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...)))
+		must(s.Create(bubble.Minute(t), path, nil, session.Parents(), session.WithNodeACL(session.AnyoneACL(session.PermRead)...)))
 		q := newQueue(t, s)
 		refuses(t, q, session.ErrNoAuth) // not even the receipt can be made
 		require.NoError(t, s.Delete(bubble.Minute(t), path, -1))
@@ -192,8 +192,8 @@ func TestPutUnderAHold(t *testing.T) {
 				jobs := queueAt(t, s, "/queues/jobs")
 				put(t, jobs, "job")
 				job := take(t, jobs)
-				put(t, q, "before", append(opts("red"), queue.Under(job))...)
-				putAll(t, q, 0, 2, queue.Under(job))
+				put(t, q, "before", append(opts("red"), queue.WithHold(job))...)
+				putAll(t, q, 0, 2, queue.WithHold(job))
 				if known {
 					require.NoError(t, job.Ack(bubble.Minute(t)))
 				} else {
@@ -202,7 +202,7 @@ func TestPutUnderAHold(t *testing.T) {
 						return zktest.Pass
 					}, zktest.OpSync)
 				}
-				refuses(t, q, session.ErrLost, append(opts("blue"), queue.Under(job))...)
+				refuses(t, q, session.ErrLost, append(opts("blue"), queue.WithHold(job))...)
 				put(t, q, "after")
 				require.ElementsMatch(t, []string{"before", "0", "1", "after"}, takes(t, newQueue(t, t.Session()), 4))
 				require.Equal(t, 0, length(t, q))
@@ -217,7 +217,7 @@ func TestAnItemThatIsNeverSettledIsLogged(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		var log bubble.Log
 		s := t.Session(log.Option())
-		q := newQueue(t, s, queue.WithWarnAfter(time.Minute))
+		q := newQueue(t, s, queue.WithUnsettledWarning(time.Minute))
 		putAll(t, q, 0, 3)
 		require.NoError(t, take(t, q).Ack(bubble.Minute(t)))
 		at := bubble.After(1)
@@ -234,7 +234,7 @@ func TestAnItemThatIsNeverSettledIsLogged(t *testing.T) {
 		require.Contains(t, log.Warnings(path)[1], consumed)
 		require.NoError(t, c.Close(bubble.Minute(t)))
 		put(t, q, "x")
-		must(newQueue(t, s, queue.WithWarnAfter(0)).Take(bubble.Minute(t)))
+		must(newQueue(t, s, queue.WithUnsettledWarning(0)).Take(bubble.Minute(t)))
 		time.Sleep(2 * time.Minute)
 		require.Len(t, log.Warnings(path), 2)
 	})

@@ -95,7 +95,7 @@ func (q *Queue) root() layout.Root { return layout.Root(q.path) }
 // generated one. When it returns without an error, the item is in ZooKeeper, behind every item of
 // its priority whose Put had returned before this one began. Concurrent puts share a transaction.
 //
-// Errors: ErrFull, ErrDuplicate, session.ErrTooLarge and, with Under, session.ErrLost mean that
+// Errors: ErrFull, ErrDuplicate, session.ErrTooLarge and, with WithHold, session.ErrLost mean that
 // nothing was put. If ctx ends before anything was sent, its cause is returned; if it ends later,
 // session.ErrUnknownOutcome comes with it. A lost reply is not an error: Put reads whether the item
 // was put. Only if the session has expired meanwhile, and the next one did not begin within a
@@ -125,8 +125,8 @@ func (q *Queue) put(ctx context.Context, data [][]byte, opts []PutOption) ([]str
 		return nil, err
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case o.under != nil && o.under.Err() != nil:
-		return nil, lost(o.under.Err())
+	case o.hold != nil && o.hold.Err() != nil:
+		return nil, lost(o.hold.Err())
 	}
 	put := produce.Put{Delay: milliseconds(o.delay), Ephemeral: o.ephemeral, With: o.guard}
 	for _, d := range data {
@@ -134,8 +134,8 @@ func (q *Queue) put(ctx context.Context, data [][]byte, opts []PutOption) ([]str
 	}
 	ids, err := q.puts.Begin(put).Wait(ctx)
 	switch {
-	case err != nil && o.under != nil && o.under.Err() != nil && errors.Is(err, session.ErrLost):
-		return nil, lost(o.under.Err())
+	case err != nil && o.hold != nil && o.hold.Err() != nil && errors.Is(err, session.ErrLost):
+		return nil, lost(o.hold.Err())
 	case err == nil && o.id != "":
 		return []string{o.id}, nil
 	}
@@ -151,8 +151,8 @@ var (
 	// ErrEmpty: there is no unclaimed item.
 	ErrEmpty error = layout.ErrEmpty
 
-	// ErrFull: the queue has as many items as WithCapacity allows, including those that are being
-	// processed. ZooKeeper has confirmed that for one instant.
+	// ErrFull: when ZooKeeper was asked, the queue had as many items as WithCapacity allows,
+	// including those that are being processed or wait for their delay.
 	ErrFull error = layout.ErrFull
 
 	// ErrDuplicate: an item with this id waits, is delayed or being processed. Nothing was put.
@@ -163,7 +163,7 @@ var (
 
 	// ErrOverdue is the cause of a loss: the item was not acknowledged or returned within its
 	// visibility timeout.
-	ErrOverdue = errors.New("queue: not settled in time")
+	ErrOverdue = errors.New("not settled in time")
 )
 
 // lost turns the end of an item into the error of a late Ack or Nack: for these, an earlier release

@@ -279,12 +279,13 @@ func removing(t *bubble.Cluster) {
 	put(t, q, "a", queue.WithID("red"))
 	id := put(t, q, "b")
 	put(t, q, "c", queue.WithDelay(time.Hour), queue.WithID("blue"))
-	require.NoError(t, q.Remove(bubble.Minute(t), "red"))
-	require.NoError(t, q.Remove(bubble.Minute(t), "blue"))
+	require.ErrorContains(t, q.Remove(bubble.Minute(t)), "ids: none, or an empty one: []")
+	require.ErrorContains(t, q.Remove(bubble.Minute(t), "red", ""), "ids: none, or an empty one: ")
+	require.NoError(t, q.Remove(bubble.Minute(t), "red", "blue"))
 	put(t, q, "d", queue.WithID("red"))
 	i := take(t, q)
 	require.Equal(t, id, i.ID())
-	require.NoError(t, q.Remove(bubble.Minute(t), id))
+	require.ErrorIs(t, q.Remove(bubble.Minute(t), id, "blue", "red"), session.ErrNoNode, "it stops at the first error")
 	require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrLost, "it was removed under its consumer")
 	require.Equal(t, []string{"d"}, takes(t, q, 1))
 	require.Equal(t, 0, length(t, q))
@@ -301,7 +302,7 @@ func ephemerals(t *bubble.Cluster) {
 	require.Equal(t, []string{"without me"}, takes(t, q, 1))
 	put(t, q, "here", queue.WithEphemeral(), queue.WithID("red"))
 	i := take(t, q)
-	require.NoError(t, i.Nack(bubble.Minute(t), queue.After(time.Hour))) // it never pauses
+	require.NoError(t, i.Nack(bubble.Minute(t), queue.WithPause(time.Hour))) // it never pauses
 	require.Equal(t, []string{"here"}, takes(t, q, 1))
 	put(t, q, "again", queue.WithID("red"))
 	require.Equal(t, []string{"again"}, takes(t, q, 1))
@@ -325,6 +326,7 @@ func TestListShowsEveryItemWithItsState(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q, i := filled(t)
 		due := time.Now().Add(time.Hour)
+		require.Equal(t, queue.Stats{Items: 4, Delayed: 1}, must(q.Stats(bubble.Minute(t))))
 		all := must(q.List(bubble.Minute(t), 100))
 		require.Len(t, all, 4)
 		first := must(q.List(bubble.Minute(t), 2))

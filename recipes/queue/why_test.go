@@ -45,7 +45,7 @@ func TestTheLastErrorIsKept(t *testing.T) {
 			require.NoError(t, take(t, q).Nack(bubble.Minute(t), opts...))
 			return time.Now()
 		}
-		at := nack(queue.WithError(errors.New("no paper")), queue.After(time.Minute))
+		at := nack(queue.WithError(errors.New("no paper")), queue.WithPause(time.Minute))
 		shows("no paper", at, false)
 		require.False(t, finds(t, q, "x").Due.IsZero())
 		time.Sleep(2 * time.Minute)
@@ -53,10 +53,10 @@ func TestTheLastErrorIsKept(t *testing.T) {
 		require.Zero(t, finds(t, q, "x").Due)
 		shows("no paper", at, false)
 		at = time.Now()
-		require.NoError(t, i.Nack(bubble.Minute(t), queue.WithError(errors.New("no ink")), queue.After(0)))
+		require.NoError(t, i.Nack(bubble.Minute(t), queue.WithError(errors.New("no ink")), queue.WithPause(0)))
 		shows("no ink", at, false)
-		nack(queue.WithError(nil), queue.After(0)) // which says nothing new
-		nack(queue.After(0))
+		nack(queue.WithError(nil), queue.WithPause(0)) // which says nothing new
+		nack(queue.WithPause(0))
 		shows("no ink", at, false)
 		at = nack(queue.WithError(errors.New("no hope")))
 		shows("no hope", at, true)
@@ -86,7 +86,7 @@ func TestADeadLetterSaysWhy(t *testing.T) {
 			s := t.Session(session.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 			q := newQueue(t, s, queue.WithMaxAttempts(2))
 			put(t, q, "x", queue.WithID("x"))
-			require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.WithError(errors.New("no paper")), queue.After(0)))
+			require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.WithError(errors.New("no paper")), queue.WithPause(0)))
 			last(t, s, take(t, q))
 			consumer(t, q)
 			time.Sleep(time.Minute)
@@ -101,7 +101,7 @@ func TestADeadLetterSaysWhy(t *testing.T) {
 			require.Contains(t, log.String(), why)
 			again := take(t, queueAt(t, s, path+"/dead", queue.WithMaxAttempts(2)))
 			require.Equal(t, 1, again.Attempt(), "the dead letters are a queue, too")
-			require.NoError(t, again.Nack(bubble.Minute(t), queue.After(0)))
+			require.NoError(t, again.Nack(bubble.Minute(t), queue.WithPause(0)))
 			require.Equal(t, 3, finds(t, q, "x").Attempts)
 		})
 	}
@@ -121,7 +121,7 @@ func TestANackDoesNotFailForItsError(t *testing.T) {
 			q := newQueue(t, t.Session(), queue.WithMaxAttempts(2))
 			put(t, q, "x", queue.WithID("x"))
 			for range 2 {
-				require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.After(0), queue.WithError(err)))
+				require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.WithPause(0), queue.WithError(err)))
 				e := finds(t, q, "x")
 				require.True(t, utf8.ValidString(e.LastError.Error))
 				require.LessOrEqual(t, len(e.LastError.Error), 1<<10)
@@ -141,7 +141,7 @@ func TestANackDoesNotFailForItsError(t *testing.T) {
 			c := consumer(t, q)
 			for range 2 {
 				i := bubble.Within(t, time.Minute, c.Items())
-				require.NoError(t, i.Nack(bubble.Minute(t), queue.After(after), queue.WithError(errors.New(long))))
+				require.NoError(t, i.Nack(bubble.Minute(t), queue.WithPause(after), queue.WithError(errors.New(long))))
 			}
 			time.Sleep(time.Minute)
 			e := finds(t, q, "x")
@@ -170,7 +170,7 @@ func TestItemsOfOtherVersions(t *testing.T) {
 			data, _, err := t.Session().Get(bubble.Minute(t), head+"/g-queue-0000000009")
 			require.NoError(t, err)
 			require.Equal(t, "0000000002 "+about+"\nbody", string(data))
-			require.NoError(t, i.Nack(bubble.Minute(t), queue.After(time.Second)))
+			require.NoError(t, i.Nack(bubble.Minute(t), queue.WithPause(time.Second)))
 			require.Equal(t, want, finds(t, q, "g").LastError.Error)
 		})
 	}

@@ -147,7 +147,7 @@ func takes(t testing.TB, q *queue.Queue, n int) []string {
 // back returns an item at once.
 func back(t testing.TB, i *queue.Item) {
 	t.Helper()
-	require.NoError(t, i.Nack(bubble.Minute(t), queue.After(0)))
+	require.NoError(t, i.Nack(bubble.Minute(t), queue.WithPause(0)))
 }
 
 // consumer is one that is closed at the end of the test.
@@ -174,7 +174,7 @@ func receives(t testing.TB, c *queue.Consumer, want string) {
 
 func length(t testing.TB, q *queue.Queue) int {
 	t.Helper()
-	return must(q.Len(bubble.Minute(t)))
+	return must(q.Stats(bubble.Minute(t))).Items
 }
 
 // below are the names below a path.

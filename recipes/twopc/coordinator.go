@@ -172,7 +172,7 @@ func (c *Coordinator) perform(e machine.Effect) {
 	case protocol.Progressed:
 		c.with(e.Request.N, func(t *Tx) { t.progress(e.Request) })
 	case protocol.Voted:
-		c.with(e.N, func(t *Tx) { t.deliver(Vote(e.Vote)) })
+		c.with(e.N, func(t *Tx) { t.deliver(e.Vote) })
 	case protocol.Decided:
 		c.with(e.N, func(t *Tx) { t.learn(e) })
 	case protocol.Ended:

@@ -53,7 +53,7 @@ func Example() {
 		go func() {
 			for p := range proposals {
 				if p.Voted() == twopc.Undecided { // prepare what p.Payload() says, durably, and then promise
-					if err := p.Commit(ctx); err != nil {
+					if err := p.VoteCommit(ctx); err != nil {
 						log.Print(err)
 					}
 				}
@@ -104,15 +104,15 @@ func ExampleSite_Proposals_restart() {
 
 	killed := connect()
 	p := <-site(killed, "ledger").Proposals()
-	fmt.Println("ledger promises:", p.Commit(ctx))
+	fmt.Println("ledger promises:", p.VoteCommit(ctx))
 	killed.Close(ctx)
 
 	p = <-site(s, "ledger").Proposals()
 	fmt.Println("ledger is back, and has voted:", p.Voted())
-	fmt.Println("it may not change its mind:", errors.Is(p.Abort(ctx, "no"), twopc.ErrVoted))
+	fmt.Println("it may not change its mind:", errors.Is(p.VoteAbort(ctx, "no"), twopc.ErrVoted))
 
 	stock := <-site(s, "stock").Proposals()
-	fmt.Println("stock refuses:", stock.Abort(ctx, "sold out"))
+	fmt.Println("stock refuses:", stock.VoteAbort(ctx, "sold out"))
 	<-p.Decided()
 	fmt.Println("ledger learns:", p.Outcome(), "–", p.Reason())
 	// Output:

@@ -277,10 +277,10 @@ func (m *model) take(name string, p *twopc.Proposal, sites []string, vote func(i
 		var err error
 		if vote(p.ID()) {
 			m.add(agreeing, p.ID(), name)
-			if err = p.Commit(ctx); err == nil {
+			if err = p.VoteCommit(ctx); err == nil {
 				m.add(agreed, p.ID(), name)
 			}
-		} else if err = p.Abort(ctx, "no"); err == nil {
+		} else if err = p.VoteAbort(ctx, "no"); err == nil {
 			m.add(refused, p.ID(), name)
 		}
 		if errors.Is(err, twopc.ErrVoted) || errors.Is(err, twopc.ErrDecided) {

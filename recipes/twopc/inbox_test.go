@@ -87,7 +87,7 @@ func TestHowOftenAnInboxIsListed(t *testing.T) {
 					}
 					p := bubble.Within(w, time.Second, site.Proposals())
 					require.Equal(w, fmt.Sprint("t", i), p.ID())
-					require.NoError(w, p.Commit(w.Context()))
+					require.NoError(w, p.VoteCommit(w.Context()))
 					<-p.Decided()
 					open = append(open, p)
 				}

@@ -47,10 +47,10 @@ func TestAnotherClientMeddlesWithATransaction(t *testing.T) {
 				a, b := newSite(w, h, "a"), newSite(w, h, "b")
 				tx := must(newCoordinator(w, w.Host("c"), form...).Begin(w.Context(), "t", nil, "a", "b"))
 				pa, pb := bubble.Within(w, time.Second, a.Proposals()), bubble.Within(w, time.Second, b.Proposals())
-				require.NoError(w, pa.Commit(w.Context()))
+				require.NoError(w, pa.VoteCommit(w.Context()))
 				synctest.Wait()
 				require.NoError(w, c.meddle(w, h.Session))
-				if err := pb.Commit(w.Context()); c.outcome != twopc.Undecided { // else it may be gone before the vote
+				if err := pb.VoteCommit(w.Context()); c.outcome != twopc.Undecided { // else it may be gone before the vote
 					require.NoError(w, err)
 				}
 				is := map[twopc.Outcome]error{twopc.Undecided: twopc.ErrGone}[c.outcome]
@@ -68,7 +68,7 @@ func TestAnotherClientMeddlesWithATransaction(t *testing.T) {
 					require.ErrorIs(w, tx.Err(), is)
 					require.ErrorIs(w, pa.Err(), is)
 					require.ErrorIs(w, tx.Abort(w.Context(), "late"), is)
-					require.ErrorIs(w, pa.Abort(w.Context(), "then not"), is)
+					require.ErrorIs(w, pa.VoteAbort(w.Context(), "then not"), is)
 				}
 				for range 2 {
 					require.ErrorIs(w, pa.Ack(w.Context()), is)
@@ -91,7 +91,7 @@ func TestAPayloadThatIsGone(t *testing.T) {
 		p := bubble.Within(w, time.Second, newSite(w, h, "a").Proposals())
 		bubble.Within(w, time.Second, p.Done())
 		require.ErrorIs(w, p.Err(), twopc.ErrGone)
-		require.ErrorIs(w, p.Commit(w.Context()), twopc.ErrGone)
+		require.ErrorIs(w, p.VoteCommit(w.Context()), twopc.ErrGone)
 		bubble.Within(w, 2*time.Minute, tx.Decided())
 		require.Equal(w, twopc.Aborted, tx.Outcome())
 		require.ErrorIs(w, p.Ack(w.Context()), twopc.ErrGone)
@@ -129,7 +129,7 @@ func TestAnAckThatCannotBe(t *testing.T) {
 				tx := must(newCoordinator(w, w.Host("c")).Begin(w.Context(), "t", nil, "a"))
 				p := bubble.Within(w, time.Second, site.Proposals())
 				undo := c.hinder(w, h, nodeNamed(w, c.suffix))
-				if err := p.Commit(w.Context()); err != nil {
+				if err := p.VoteCommit(w.Context()); err != nil {
 					require.ErrorIs(w, err, c.end)
 				}
 				bubble.Within(w, time.Minute, tx.Done())
@@ -183,7 +183,7 @@ func TestAVoteBesideAnAcknowledgement(t *testing.T) {
 			}))
 			ack := bubble.Begin(func() error { return p.Ack(w.Context()) })
 			synctest.Wait()
-			vote := bubble.Begin(func() error { return p.Commit(w.Context()) })
+			vote := bubble.Begin(func() error { return p.VoteCommit(w.Context()) })
 			require.ErrorIs(w, bubble.Within(w, time.Minute, ack), c.is)
 			require.ErrorIs(w, bubble.Within(w, time.Minute, vote, "the vote"), twopc.ErrDecided)
 			time.Sleep(10 * time.Second)
@@ -212,7 +212,7 @@ func TestABeginThatMayNotBeLookedFor(t *testing.T) {
 		bubble.Within(w, time.Second, tx.Done())
 		require.ErrorIs(w, tx.Err(), session.ErrUnknownOutcome)
 		p := bubble.Within(w, time.Second, a.Proposals())
-		require.NoError(w, p.Commit(w.Context()))
+		require.NoError(w, p.VoteCommit(w.Context()))
 		bubble.Never(w, p.Decided(), "its coordinator lives")
 
 		_, err = c.Recover(w.Context())
@@ -244,7 +244,7 @@ func TestATransactionThatMayNotBeDecided(t *testing.T) {
 				allow := deny(w, h, path+"/tx/t", kind)
 				tx := must(c.Begin(w.Context(), "t", nil, "a"))
 				p := bubble.Within(w, time.Second, a.Proposals())
-				require.NoError(w, p.Commit(w.Context()))
+				require.NoError(w, p.VoteCommit(w.Context()))
 				bubble.Within(w, time.Minute, tx.Done())
 				require.ErrorIs(w, tx.Err(), session.ErrNoAuth)
 				require.NotErrorIs(w, tx.Err(), session.ErrUnknownOutcome)

@@ -23,9 +23,9 @@ func (o Outcome) String() string { return protocol.Outcome(o).String() }
 
 // Vote is a site's vote on a transaction.
 type Vote struct {
-	Site   string // its name
-	Commit bool   // false: to abort
-	Reason string // of a vote to abort
+	Site    string  // its name
+	Outcome Outcome // Committed or Aborted
+	Reason  string  // of a vote to abort
 }
 
 // decision is the outcome of a transaction, as far as one party knows it.

@@ -155,7 +155,7 @@ func cost(w *bubble.World, n int, form ...twopc.Option) (requests, events int) {
 		var open []*twopc.Proposal
 		for _, site := range sites {
 			p := bubble.Within(w, time.Second, site.Proposals())
-			require.NoError(w, p.Commit(w.Context()))
+			require.NoError(w, p.VoteCommit(w.Context()))
 			open = append(open, p)
 		}
 		bubble.Within(w, time.Second, tx.Decided())

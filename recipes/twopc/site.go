@@ -174,21 +174,21 @@ func (p *Proposal) Payload() []byte { return p.offer.Payload }
 // there is none. A vote to commit binds the site: it has to wait for Decided.
 func (p *Proposal) Voted() Outcome { return Outcome(p.voted.Load()) }
 
-// Commit votes to commit, and returns when ZooKeeper has confirmed the vote. It is a promise: even
-// after a restart this process must be able to carry the transaction out if it is committed, and
-// may not abort it any more. The same vote again is no error.
+// VoteCommit votes to commit, and returns when ZooKeeper has confirmed the vote. It is a promise:
+// even after a restart this process must be able to carry the transaction out if it is committed,
+// and may not abort it any more. The same vote again is no error.
 //
 // ctx bounds the wait. If it ends first, the vote goes on, and binds this site: ask for the same
 // vote again, or wait for Decided. Errors: [ErrDecided], [ErrVoted]; [ErrGone]; those of ZooKeeper,
 // after which the vote is not written; session.ErrClosed, after which it may or may not be written:
 // the next site with this name sees whether it is.
-func (p *Proposal) Commit(ctx context.Context) error {
+func (p *Proposal) VoteCommit(ctx context.Context) error {
 	return recipe.Failed(p.site.session, "vote to commit", p.path(), p.cast(ctx, protocol.Cast{GUID: p.offer.GUID, Commit: true}))
 }
 
-// Abort votes to abort, which decides the transaction at once. Otherwise it is like Commit. The
-// reason, at most 1,024 bytes, is stored in the record.
-func (p *Proposal) Abort(ctx context.Context, reason string) error {
+// VoteAbort votes to abort, which decides the transaction at once. Otherwise it is like VoteCommit.
+// The reason, at most 1,024 bytes, is stored in the record.
+func (p *Proposal) VoteAbort(ctx context.Context, reason string) error {
 	err := checkLength("reason", reason)
 	if err == nil {
 		err = p.cast(ctx, protocol.Cast{GUID: p.offer.GUID, Reason: reason})
@@ -242,7 +242,8 @@ func (p *Proposal) Ack(ctx context.Context) error {
 	return recipe.Failed(p.site.session, "acknowledge", p.path(), r.wait(ctx))
 }
 
-// Done closes when there is nothing more to wait for. Err then says why.
+// Done closes when the proposal has ended: by Ack, because its znodes were deleted, or with its
+// site. Err then says which.
 func (p *Proposal) Done() <-chan struct{} { return p.end.Done() }
 
 // Err is nil exactly while Done is open. Afterwards it is session.ErrReleased after Ack; [ErrGone];

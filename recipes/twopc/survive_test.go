@@ -241,7 +241,7 @@ func TestEachVoteIsGivenOnceAcrossCrashes(t *testing.T) {
 		}
 		tx := must(c.Begin(w.Context(), "t", nil, names...))
 		for _, name := range names {
-			require.NoError(w, bubble.Within(w, time.Second, sites[name].Proposals()).Commit(w.Context()))
+			require.NoError(w, bubble.Within(w, time.Second, sites[name].Proposals()).VoteCommit(w.Context()))
 			sites[name].Crash("behind its vote")
 			synctest.Wait()
 			heal := h.Machine.Partition() // the sites would take the coordinator for dead
@@ -253,7 +253,7 @@ func TestEachVoteIsGivenOnceAcrossCrashes(t *testing.T) {
 		bubble.Within(w, time.Minute, tx.Done())
 		require.Equal(w, twopc.Committed, tx.Outcome())
 		told := votes(tx)
-		require.Equal(w, []twopc.Vote{{Site: "x", Commit: true}, {Site: "y", Commit: true}, {Site: "z", Commit: true}}[:len(told)], told)
+		require.Equal(w, []twopc.Vote{{Site: "x", Outcome: twopc.Committed}, {Site: "y", Outcome: twopc.Committed}, {Site: "z", Outcome: twopc.Committed}}[:len(told)], told)
 		if form == nil { // a decision of the peers may come before the last vote
 			require.Len(w, told, len(names))
 		}
@@ -313,7 +313,7 @@ func comeAndGo(w *bubble.World, rng *rand.Rand) {
 	living := slices.DeleteFunc(sites, func(s *twopc.Site) bool { return s.Err() != nil })
 	require.Len(w, living, 1, w.Server.Dump())
 	tx := must(newCoordinator(w, w.Host("c")).Begin(w.Context(), "t", nil, "a"))
-	require.NoError(w, bubble.Within(w, time.Second, living[0].Proposals()).Commit(w.Context()))
+	require.NoError(w, bubble.Within(w, time.Second, living[0].Proposals()).VoteCommit(w.Context()))
 	bubble.Within(w, time.Second, tx.Decided())
 	require.Equal(w, twopc.Committed, tx.Outcome())
 	require.Contains(w, w.Server.Dump(), path+"/alive/a")

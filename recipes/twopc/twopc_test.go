@@ -29,14 +29,14 @@ func TestAllVoteToCommit(t *testing.T) {
 		require.Equal(w, "t1", pa.ID())
 		require.Equal(w, []byte("pay"), pb.Payload())
 		require.Equal(w, twopc.Undecided, pa.Voted())
-		require.NoError(w, pa.Commit(w.Context()))
+		require.NoError(w, pa.VoteCommit(w.Context()))
 		require.Equal(w, twopc.Committed, pa.Voted())
 		bubble.Never(w, tx.Decided(), "decided without b")
 		require.ErrorIs(w, pa.Ack(w.Context()), twopc.ErrUndecided)
-		require.NoError(w, pb.Commit(w.Context()))
+		require.NoError(w, pb.VoteCommit(w.Context()))
 		bubble.Within(w, time.Second, tx.Decided())
 		told := votes(tx)
-		require.Equal(w, []twopc.Vote{{Site: "a", Commit: true}, {Site: "b", Commit: true}}[:len(told)], told)
+		require.Equal(w, []twopc.Vote{{Site: "a", Outcome: twopc.Committed}, {Site: "b", Outcome: twopc.Committed}}[:len(told)], told)
 		if form == nil { // a decision of the peers may come before the last vote is seen
 			require.Len(w, told, 2)
 		}
@@ -65,7 +65,7 @@ func TestOneVoteToAbortDecides(t *testing.T) {
 		a, b := newSite(w, w.Host("a"), "a"), newSite(w, hb, "b")
 		tx := must(c.Begin(w.Context(), "t1", nil, "a", "b"))
 		pa, pb := bubble.Within(w, time.Second, a.Proposals()), bubble.Within(w, time.Second, b.Proposals())
-		require.NoError(w, pa.Abort(w.Context(), "no money"))
+		require.NoError(w, pa.VoteAbort(w.Context(), "no money"))
 		require.Equal(w, twopc.Aborted, pa.Voted())
 		bubble.Within(w, time.Second, pa.Decided())
 		bubble.Within(w, time.Second, pb.Decided())
@@ -74,15 +74,15 @@ func TestOneVoteToAbortDecides(t *testing.T) {
 		require.Equal(w, `site "a": no money`, tx.Reason())
 		require.Equal(w, "no money", pb.Reason())
 		require.ErrorIs(w, tx.Err(), twopc.ErrDecided)
-		require.Equal(w, []twopc.Vote{{Site: "a", Reason: "no money"}}, votes(tx))
+		require.Equal(w, []twopc.Vote{{Site: "a", Outcome: twopc.Aborted, Reason: "no money"}}, votes(tx))
 		require.NoError(w, tx.Abort(w.Context(), "too"), "it is aborted")
-		require.ErrorIs(w, pb.Commit(w.Context()), twopc.ErrDecided, "a vote after the decision")
-		require.NoError(w, pa.Abort(w.Context(), "again"), "the same vote again")
-		require.ErrorIs(w, pa.Commit(w.Context()), twopc.ErrVoted)
+		require.ErrorIs(w, pb.VoteCommit(w.Context()), twopc.ErrDecided, "a vote after the decision")
+		require.NoError(w, pa.VoteAbort(w.Context(), "again"), "the same vote again")
+		require.ErrorIs(w, pa.VoteCommit(w.Context()), twopc.ErrVoted)
 		require.NoError(w, pa.Ack(w.Context()))
 		require.NoError(w, pa.Ack(w.Context()), "again")
 		require.ErrorIs(w, pa.Err(), session.ErrReleased)
-		require.ErrorIs(w, pa.Commit(w.Context()), twopc.ErrDecided)
+		require.ErrorIs(w, pa.VoteCommit(w.Context()), twopc.ErrDecided)
 		require.NoError(w, tx.Ack(w.Context()), "before b")
 		require.NoError(w, tx.Ack(w.Context()), "again")
 		require.NotEmpty(w, nodes(w), "b has not acknowledged")
@@ -102,7 +102,7 @@ func TestTheTimeForTheVotes(t *testing.T) {
 		tx := must(c.Begin(w.Context(), "t1", nil, "a", "b"))
 		began := time.Now()
 		pa := bubble.Within(w, time.Second, a.Proposals())
-		require.NoError(w, pa.Commit(w.Context()))
+		require.NoError(w, pa.VoteCommit(w.Context()))
 		time.Sleep(7*time.Second - time.Nanosecond)
 		bubble.Never(w, tx.Decided(), "too early")
 		bubble.Within(w, time.Second, tx.Decided())
@@ -123,7 +123,7 @@ func TestASiteThatDies(t *testing.T) {
 		a, hb := newSite(w, w.Host("a"), "a"), w.Host("b")
 		newSite(w, hb, "b")
 		tx := must(c.Begin(w.Context(), "t1", nil, "a", "b"))
-		require.NoError(w, bubble.Within(w, time.Second, a.Proposals()).Commit(w.Context()))
+		require.NoError(w, bubble.Within(w, time.Second, a.Proposals()).VoteCommit(w.Context()))
 		hb.Machine.Partition()
 		died := time.Now()
 		info, ok := w.Server.Session(hb.Status().SessionID)
@@ -149,9 +149,9 @@ func TestACoordinatorThatDies(t *testing.T) {
 		require.NoError(w, err)
 		pa, pb := bubble.Within(w, time.Second, a.Proposals()), bubble.Within(w, time.Second, b.Proposals())
 		hc.Die()
-		require.NoError(w, pa.Commit(w.Context()))
+		require.NoError(w, pa.VoteCommit(w.Context()))
 		if form != nil {
-			require.NoError(w, pb.Commit(w.Context()))
+			require.NoError(w, pb.VoteCommit(w.Context()))
 		}
 		bubble.Within(w, 10*time.Second, pa.Decided())
 		bubble.Within(w, 10*time.Second, pb.Decided())
@@ -207,10 +207,10 @@ func TestRecoverUndecided(t *testing.T) {
 		require.Len(w, taken, 1, "what is led by one who lives is left to him")
 		require.Equal(w, "t1", taken[0].ID())
 		heal()
-		require.NoError(w, p.Commit(w.Context()))
+		require.NoError(w, p.VoteCommit(w.Context()))
 		bubble.Within(w, time.Minute, taken[0].Decided())
 		require.Equal(w, twopc.Committed, taken[0].Outcome())
-		require.Equal(w, []twopc.Vote{{Site: "a", Commit: true}}, votes(taken[0]))
+		require.Equal(w, []twopc.Vote{{Site: "a", Outcome: twopc.Committed}}, votes(taken[0]))
 		require.NoError(w, other.Abort(w.Context(), "enough"))
 		none, err := newCoordinator(w, w.Host("third")).Recover(w.Context())
 		require.NoError(w, err)
@@ -234,7 +234,7 @@ func TestCloseConfirmsAVoteWhoseReplyWasLost(t *testing.T) {
 				p := bubble.Within(w, time.Second, a.Proposals())
 				synctest.Wait()
 				w.Kth(h.Session, 1, fate, zktest.OpCloseSession)
-				vote := bubble.Begin(func() error { return p.Commit(w.Context()) })
+				vote := bubble.Begin(func() error { return p.VoteCommit(w.Context()) })
 				synctest.Wait()
 				require.NoError(w, a.Close(w.Context()))
 				require.NoError(w, bubble.Within(w, time.Minute, vote))
@@ -273,25 +273,26 @@ func TestListTellsVotesAndAcknowledgements(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("c")
-		_, err := twopc.List(w.Context(), h.Session, path)
+		c := newCoordinator(w, h)
+		_, err := c.List(w.Context())
 		require.ErrorIs(w, err, session.ErrNoNode, "there never was one")
 		require.NoError(w, w.Server.Create(path+"/tx/t", []byte(`{"guid":"../x","state":"undecided","sites":["a","../../b","","c/d"]}`)))
 		w.Server.ClearJournal()
-		all := must(twopc.List(w.Context(), h.Session, path))
+		all := must(c.List(w.Context()))
 		require.Empty(w, all[0].Votes)
 		require.LessOrEqual(w, len(w.Server.Journal()), 4, "a sync, two listings, the record; no vote that does not exist")
 		require.NoError(w, w.Server.Delete(path+"/tx/t"))
-		c, a, b := newCoordinator(w, h), newSite(w, h, "a"), newSite(w, h, "b")
+		a, b := newSite(w, h, "a"), newSite(w, h, "b")
 		began := time.Now()
 		for _, id := range []string{"z", "y"} {
 			must(c.Begin(w.Context(), id, []byte("order"), "b", "a"))
 			time.Sleep(time.Second)
 		}
 		z, y := bubble.Get(w, a.Proposals()), bubble.Get(w, a.Proposals())
-		require.NoError(w, z.Commit(w.Context()))
-		require.NoError(w, y.Commit(w.Context()))
-		list := func() []twopc.Info {
-			all := must(twopc.List(w.Context(), h.Session, path))
+		require.NoError(w, z.VoteCommit(w.Context()))
+		require.NoError(w, y.VoteCommit(w.Context()))
+		list := func() []twopc.Entry {
+			all := must(c.List(w.Context()))
 			for i := range all {
 				require.WithinDuration(w, began.Add(time.Duration(i)*time.Second), all[i].Since, 500*time.Millisecond)
 				all[i].Since = time.Time{}
@@ -299,15 +300,15 @@ func TestListTellsVotesAndAcknowledgements(t *testing.T) {
 			return all
 		}
 		half := map[string]twopc.Outcome{"a": twopc.Committed, "b": twopc.Undecided}
-		require.Equal(w, []twopc.Info{{ID: "z", Sites: []string{"b", "a"}, Votes: half}, {ID: "y", Sites: []string{"b", "a"}, Votes: half}}, list())
-		require.NoError(w, bubble.Get(w, b.Proposals()).Commit(w.Context()))
-		require.NoError(w, bubble.Get(w, b.Proposals()).Abort(w.Context(), "no stock"))
+		require.Equal(w, []twopc.Entry{{ID: "z", Sites: []string{"b", "a"}, Votes: half}, {ID: "y", Sites: []string{"b", "a"}, Votes: half}}, list())
+		require.NoError(w, bubble.Get(w, b.Proposals()).VoteCommit(w.Context()))
+		require.NoError(w, bubble.Get(w, b.Proposals()).VoteAbort(w.Context(), "no stock"))
 		bubble.Closes(w, z.Decided())
 		require.NoError(w, z.Ack(w.Context()))
 		for i, foreign := range []string{"{}", "", `{"guid":"x","state":"maybe"}`} {
 			require.NoError(w, w.Server.Create(fmt.Sprint(path, "/tx/foreign", i), []byte(foreign)))
 		}
-		require.Equal(w, []twopc.Info{
+		require.Equal(w, []twopc.Entry{
 			{ID: "z", Outcome: twopc.Committed, Sites: []string{"b", "a"}, Votes: map[string]twopc.Outcome{"b": twopc.Committed}},
 			{ID: "y", Outcome: twopc.Aborted, Reason: "no stock", Sites: []string{"b", "a"}, Votes: map[string]twopc.Outcome{"a": twopc.Committed, "b": twopc.Aborted}},
 		}, list())

@@ -167,16 +167,16 @@ func (t *Tx) progress(request protocol.Request) {
 }
 
 // deliver delivers a site's vote, once.
-func (t *Tx) deliver(v Vote) {
+func (t *Tx) deliver(v protocol.Vote) {
 	if !t.voted[v.Site] {
 		t.voted[v.Site] = true
-		t.votes.Send(v)
+		t.votes.Send(Vote{v.Site, Outcome(v.Outcome()), v.Reason})
 	}
 }
 
 func (t *Tx) learn(e protocol.Decided) {
 	if e.By != "" {
-		t.deliver(Vote{Site: e.By, Reason: e.Reason})
+		t.deliver(protocol.Vote{Site: e.By, Reason: e.Reason})
 		e.Reason = fmt.Sprintf("site %q: %s", e.By, e.Reason)
 	}
 	t.decide(e.Outcome, e.Reason)
@@ -216,8 +216,8 @@ func (t *Tx) finish(err error) {
 	t.votes.Close()
 }
 
-// Info is a transaction as it is in ZooKeeper.
-type Info struct {
+// Entry is a transaction as it is in ZooKeeper.
+type Entry struct {
 	ID      string
 	Since   time.Time // the time of the beginning, by the servers' clocks
 	Outcome Outcome
@@ -226,49 +226,49 @@ type Info struct {
 	Votes   map[string]Outcome // by site; Undecided: none yet. A site that has acknowledged the outcome has none.
 }
 
-// List syncs, and reads the transactions under a path, the oldest first. It leaves out other
-// znodes, and perhaps transactions that are acknowledged meanwhile. Along with an error come the
-// transactions that could be read. Errors: session.ErrNoNode if there never was a transaction;
-// others of ZooKeeper; ctx's cause.
-func List(ctx context.Context, s *session.Session, path string) (all []Info, err error) {
-	if err := recipe.CheckNew("twopc.List", s, "path", path); err != nil {
-		return nil, err
+// List reads all transactions under the path, of any coordinator, the oldest first: it syncs, and
+// reads each with its votes. It leaves out other znodes, and perhaps transactions that are
+// acknowledged meanwhile. Along with an error come the transactions that could be read. Errors:
+// session.ErrNoNode if there never was a transaction; others of ZooKeeper; ctx's cause;
+// session.ErrClosed.
+func (c *Coordinator) List(ctx context.Context) (all []Entry, err error) {
+	if err := c.Err(); err != nil {
+		return nil, recipe.Failed(c.session, "list", c.path, err)
 	}
-	root := protocol.Root(path)
-	err = s.Sync(ctx, path)
-	ids, _, failed := s.Children(ctx, root.Transactions())
+	err = c.session.Sync(ctx, c.path)
+	ids, _, failed := c.session.Children(ctx, c.root.Transactions())
 	err = cmp.Or(err, failed)
 	for _, id := range slices.Sorted(slices.Values(ids)) {
-		switch i, failed := read(ctx, s, root, id); {
-		case failed == nil && i.ID != "":
-			all = append(all, i)
+		switch e, failed := c.read(ctx, id); {
+		case failed == nil && e.ID != "":
+			all = append(all, e)
 		case !errors.Is(failed, session.ErrNoNode):
 			err = cmp.Or(err, failed)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Info) int { return a.Since.Compare(b.Since) })
-	return all, recipe.Failed(s, "list", path, err)
+	slices.SortStableFunc(all, func(a, b Entry) int { return a.Since.Compare(b.Since) })
+	return all, recipe.Failed(c.session, "list", c.path, err)
 }
 
 // read reads a transaction. It lists the votes first: a vote is deleted only after the decision, so
 // the record that is read later tells why one is missing.
-func read(ctx context.Context, s *session.Session, root protocol.Root, id string) (Info, error) {
-	names, _, err := s.Children(ctx, root.Tx(id))
-	data, stat, failed := s.Get(ctx, root.Tx(id))
+func (c *Coordinator) read(ctx context.Context, id string) (Entry, error) {
+	names, _, err := c.session.Children(ctx, c.root.Tx(id))
+	data, stat, failed := c.session.Get(ctx, c.root.Tx(id))
 	r, ok := protocol.ParseRecord(data)
 	if err = cmp.Or(err, failed); err != nil || !ok {
-		return Info{}, err
+		return Entry{}, err
 	}
-	i := Info{ID: id, Since: stat.Ctime, Outcome: Outcome(r.State), Reason: r.Reason, Sites: r.Sites, Votes: map[string]Outcome{}}
+	e := Entry{ID: id, Since: stat.Ctime, Outcome: Outcome(r.State), Reason: r.Reason, Sites: r.Sites, Votes: map[string]Outcome{}}
 	for _, site := range r.Sites {
-		path := root.Vote(id, r.GUID, site)
+		path := c.root.Vote(id, r.GUID, site)
 		if _, name := znode.Split(path); err == nil && slices.Contains(names, name) {
-			data, stat, err = s.Get(ctx, path)
-			i.Votes[site] = Undecided
+			data, stat, err = c.session.Get(ctx, path)
+			e.Votes[site] = Undecided
 			if stat.Version > 0 {
-				i.Votes[site] = Outcome(protocol.ParseVote(site, data).Outcome())
+				e.Votes[site] = Outcome(protocol.ParseVote(site, data).Outcome())
 			}
 		}
 	}
-	return i, err
+	return e, err
 }

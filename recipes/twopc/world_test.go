@@ -133,7 +133,7 @@ func warm(w *bubble.World, c *twopc.Coordinator, s *twopc.Site) {
 	w.Helper()
 	tx := must(c.Begin(w.Context(), "warm", nil, "a"))
 	p := bubble.Within(w, time.Second, s.Proposals())
-	require.NoError(w, p.Abort(w.Context(), "warm"))
+	require.NoError(w, p.VoteAbort(w.Context(), "warm"))
 	bubble.Within(w, time.Second, tx.Decided())
 	require.NoError(w, p.Ack(w.Context()))
 	require.NoError(w, tx.Ack(w.Context()))

@@ -40,9 +40,9 @@ var rows = map[string]func(ctx context.Context, s *session.Session, acl []sessio
 	"queue": func(ctx context.Context, s *session.Session, acl []session.ACL) {
 		q := must(queue.New(s, "/x/y", queue.WithACL(acl...), queue.WithCapacity(3), queue.WithMaxAttempts(2)))
 		must(q.Put(ctx, nil, queue.WithID("pauses")))
-		must(0, must(q.Take(ctx)).Nack(ctx, queue.After(time.Hour)))
+		must(0, must(q.Take(ctx)).Nack(ctx, queue.WithPause(time.Hour)))
 		must(q.Put(ctx, nil, queue.WithID("dead")))
-		must(0, must(q.Take(ctx)).Nack(ctx, queue.After(0)))
+		must(0, must(q.Take(ctx)).Nack(ctx, queue.WithPause(0)))
 		must(0, must(q.Take(ctx)).Nack(ctx))
 	},
 	"twopc": func(ctx context.Context, s *session.Session, acl []session.ACL) {
@@ -50,7 +50,7 @@ var rows = map[string]func(ctx context.Context, s *session.Session, acl []sessio
 		must(must(twopc.NewCoordinator(s, "/x/y", twopc.WithACL(acl...))).Begin(ctx, "t", nil, "a"))
 	},
 	"group": func(_ context.Context, s *session.Session, acl []session.ACL) {
-		<-must(must(group.New(s, "/x/y", group.WithACL(acl...))).Join(group.Member{ID: "a"})).Joined()
+		<-must(must(group.New(s, "/x/y", group.WithACL(acl...))).Join(group.Member{Name: "a"})).Joined()
 	},
 	"config": func(ctx context.Context, s *session.Session, acl []session.ACL) {
 		c := must(config.New(s, "/x/y", config.Text(), config.WithACL(acl...)))
@@ -137,9 +137,13 @@ var suite = bubble.Suite{
 
 		for what, attempt := range map[string]func() error{
 			"delete": func() error { return mallory.Delete(ctx, g.Path(), -1) },
-			"break":  func() error { return lock.Break(ctx, mallory, g.Path(), 0) },
-			"revoke": func() error { return lock.Revoke(ctx, mallory, g.Path()) },
-			"data":   func() error { _, err := mallory.Set(ctx, g.Path(), nil, -1); return err },
+			"break": func() error {
+				return must(lock.New(mallory, "/locks/orders")).Break(ctx, lock.Contender{Path: g.Path(), Token: g.Token()}, 0)
+			},
+			"revoke": func() error {
+				return must(lock.New(mallory, "/locks/orders")).Revoke(ctx, lock.Contender{Path: g.Path()})
+			},
+			"data": func() error { _, err := mallory.Set(ctx, g.Path(), nil, -1); return err },
 			"rights": func() error {
 				_, err := mallory.SetACL(ctx, g.Path(), session.AnyoneACL(session.PermAll), -1)
 				return err
@@ -156,7 +160,7 @@ var suite = bubble.Suite{
 		require.NoError(c, g.Release(ctx))
 		second := bubble.Within(c, time.Minute, next.Acquired())
 		require.Greater(c, second.Token(), g.Token())
-		require.NoError(c, lock.Break(ctx, alice, second.Path(), 0), "the same identity may")
+		require.NoError(c, l.Break(ctx, lock.Contender{Path: second.Path(), Token: second.Token()}, 0), "the same identity may")
 		bubble.Within(c, time.Minute, second.Done())
 		require.ErrorIs(c, second.Err(), session.ErrDeleted)
 		require.NoError(c, next.Close(ctx))
@@ -178,13 +182,13 @@ var suite = bubble.Suite{
 		ctx := bubble.Minute(c)
 		alice, mallory := as(c, "alice"), as(c, "mallory")
 		allMayRead := election.WithACL(append(session.AuthACL(session.PermAll), session.AnyoneACL(session.PermRead)...)...)
-		a, b := must(election.New(alice, "/leader", election.WithID("a"), allMayRead)), must(election.New(as(c, "alice"), "/leader", allMayRead))
+		a, b := must(election.New(alice, "/leader", election.WithName("a"), allMayRead)), must(election.New(as(c, "alice"), "/leader", allMayRead))
 		m := must(election.New(mallory, "/leader"))
 		term := must(a.Lead(ctx))
 		require.ErrorIs(c, mallory.Delete(ctx, term.Path(), -1), session.ErrNoAuth)
 		_, err := m.Lead(ctx)
 		require.ErrorIs(c, err, session.ErrNoAuth)
-		require.Equal(c, "a", must(m.Current(ctx)).ID)
+		require.Equal(c, "a", must(m.Current(ctx)).Name)
 		require.NoError(c, term.Proclaim(ctx, []byte("data")))
 		b.Campaign()
 		require.NoError(c, term.Resign(ctx))

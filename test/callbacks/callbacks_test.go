@@ -93,7 +93,7 @@ func TestFunctionsOfTheApplication(t *testing.T) { //nolint:paralleltest // slog
 				}
 				bubble.Run(t, func(b *bubble.World) {
 					w := &world{World: b, way: way, letGo: make(chan struct{})}
-					system := actors.New(actors.WithLogger(slog.New(slog.NewTextHandler(&w.log, nil))))
+					system := must(actors.New(actors.WithLogger(slog.New(slog.NewTextHandler(&w.log, nil)))))
 					b.System = func() *actors.System { return system }
 					defer func() {
 						close(w.letGo)
@@ -265,7 +265,7 @@ func runSite(w *world) {
 		outcomes = append(outcomes, tx.Outcome())
 	}, false, fxmodule.Site("x", "/x"), fxmodule.RunSite("x", func(ctx context.Context, p *twopc.Proposal) error {
 		w.act()
-		return p.Commit(ctx)
+		return p.VoteCommit(ctx)
 	}))
 	if w.way == never {
 		return
@@ -327,7 +327,7 @@ func (p parrot) Receive(m string) {
 }
 
 func actorsLogger(w *world) {
-	system, heard := actors.New(actors.WithLogger(slog.New(handler{w}))), make(chan string, 1)
+	system, heard := must(actors.New(actors.WithLogger(slog.New(handler{w})))), make(chan string, 1)
 	ref := must(actors.Spawn(system.Scope(), actors.Spec[string]{New: func(actors.Self[string]) actors.Receiver[string] { return parrot{heard} }}))
 	for range 2 {
 		w.armed.Store(true)

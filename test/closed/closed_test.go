@@ -68,7 +68,7 @@ var things = map[string]func(ctx context.Context, s *session.Session) any{
 	},
 	"group": func(_ context.Context, s *session.Session) any { return must(group.New(s, "/a")) },
 	"membership": func(_ context.Context, s *session.Session) any {
-		return must(must(group.New(s, "/a")).Join(group.Member{ID: "me"}))
+		return must(must(group.New(s, "/a")).Join(group.Member{Name: "me"}))
 	},
 	"cell": func(_ context.Context, s *session.Session) any { return must(config.New(s, "/a", config.Text())) },
 	"cell, full": func(ctx context.Context, s *session.Session) any {
@@ -84,8 +84,8 @@ var things = map[string]func(ctx context.Context, s *session.Session) any{
 		return <-site.Proposals()
 	},
 	"functions": func(ctx context.Context, s *session.Session) any {
-		g := must(must(lock.New(s, "/a")).Lock(ctx))
-		return functions{s, g}
+		l := must(lock.New(s, "/a"))
+		return functions{s, l, must(l.Lock(ctx))}
 	},
 }
 
@@ -97,9 +97,10 @@ func begun(ctx context.Context, s *session.Session) *twopc.Tx {
 	return must(must(twopc.NewCoordinator(s, "/a")).Begin(ctx, fmt.Sprint(s.Status().SessionID), nil, "a"))
 }
 
-// functions are those that have a session as an argument.
+// functions are those that have a session as an argument, and Break, which needs a contender.
 type functions struct {
 	s *session.Session
+	l *lock.Lock
 	g *lock.Grant
 }
 
@@ -108,7 +109,7 @@ func (f functions) Afterwards(ctx context.Context) (context.Context, context.Can
 }
 
 func (f functions) Break(ctx context.Context) error {
-	return lock.Break(ctx, f.s, f.g.Path(), time.Hour)
+	return f.l.Break(ctx, lock.Contender{Path: f.g.Path(), Token: f.g.Token()}, time.Hour)
 }
 
 func (f functions) Check(ctx context.Context) error {
@@ -120,25 +121,13 @@ func (f functions) Follow(ctx context.Context) (context.Context, error) {
 }
 
 func (f functions) HoldsFrom(ctx context.Context) {
-	for range session.HoldsFrom(ctx) {
+	for range recipe.HoldsFrom(ctx) {
 		panic("the context is of no hold")
 	}
 }
 
-func (f functions) List(ctx context.Context) ([]twopc.Info, error) {
-	return twopc.List(ctx, f.s, "/a")
-}
-
 func (f functions) Open(ctx context.Context) (*config.Cell[string], error) {
 	return config.Open(ctx, f.s, "/nothing", config.Text())
-}
-
-func (f functions) Revoke(ctx context.Context) error {
-	return lock.Revoke(ctx, f.s, f.g.Path())
-}
-
-func (f functions) SetLimit(ctx context.Context) error {
-	return lock.SetLimit(ctx, f.s, "/semaphore", 3)
 }
 
 func (f functions) Transact(ctx context.Context) {
@@ -146,7 +135,7 @@ func (f functions) Transact(ctx context.Context) {
 }
 
 func (f functions) Within(ctx context.Context) (context.Context, context.CancelFunc) {
-	return session.Within(ctx, f.g)
+	return recipe.Within(ctx, f.g)
 }
 
 var contexts = reflect.TypeFor[context.Context]()

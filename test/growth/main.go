@@ -174,14 +174,14 @@ func (r *rig) queueUp(sessions, onPath int, together bool) (locks []*lock.Lock) 
 	queued := func(l *lock.Lock) { // waits until it is
 		ctx, cancel := context.WithCancel(r.ctx)
 		defer cancel()
-		for at := range l.Standing(ctx) {
-			if at.Phase == lock.Held || at.Ahead > 0 {
+		for at := range l.ObserveStatus(ctx) {
+			if at.State == lock.Holding || at.Ahead > 0 {
 				return
 			}
 		}
 	}
 	r.cost(0, r.n, func(i int) {
-		l := must(lock.New(r.sessions[i%len(r.sessions)], fmt.Sprint(r.path, i%max(r.n/onPath, 1)), lock.WithWarnAfter(0)))
+		l := must(lock.New(r.sessions[i%len(r.sessions)], fmt.Sprint(r.path, i%max(r.n/onPath, 1)), lock.WithHeldWarning(0)))
 		l.Acquire()
 		locks = append(locks, l)
 		switch {
@@ -200,7 +200,7 @@ func (r *rig) queueUp(sessions, onPath int, together bool) (locks []*lock.Lock) 
 // contenders join one after another, and then each holds and releases in its turn.
 func contenders(r *rig) {
 	locks := r.queueUp(10, r.n, false)
-	r.cost(1, r.n, func(i int) { <-locks[i].Acquired(); must(0, locks[i].Release(r.ctx)) })
+	r.cost(1, r.n, func(i int) { <-locks[i].Acquired(); must(0, locks[i].Withdraw(r.ctx)) })
 }
 
 // instances are a hundred locks on each path, of which one holds.
@@ -222,7 +222,7 @@ func parties(r *rig) {
 	r.memoryOf(1)
 	doubles, passages := make([]*barrier.Double, r.n), make([]*barrier.Passage, r.n)
 	for i := range doubles {
-		doubles[i] = must(barrier.NewDouble(r.sessions[i%len(r.sessions)], r.path+"0", r.n, barrier.WithID(fmt.Sprint("p", i))))
+		doubles[i] = must(barrier.NewDouble(r.sessions[i%len(r.sessions)], r.path+"0", r.n, barrier.WithName(fmt.Sprint("p", i))))
 	}
 	round := func(int) {
 		each(r.n, func(i int) { passages[i] = must(doubles[i].Enter(r.ctx)) })

@@ -10,26 +10,26 @@ type part struct {
 
 // parts are all folders with product code.
 var parts = []part{
-	{"session", []string{"session"}, 11940},
+	{"session", []string{"session"}, 11934},
 	{"gozk", []string{"gozk"}, 334},
-	{"recipe, machine", []string{"recipe", "machine"}, 5594},
-	{"recipes/internal", []string{"recipes/internal"}, 3379},
+	{"recipe, machine", []string{"recipe", "machine"}, 5630},
+	{"recipes/internal", []string{"recipes/internal"}, 3380},
 	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5056},
-	{"recipes/queue", []string{"recipes/queue"}, 5001},
+	{"recipes/queue", []string{"recipes/queue"}, 5002},
 	{"recipes/twopc", []string{"recipes/twopc"}, 2751},
-	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2411},
+	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2414},
 	{"internal/zkserver", []string{"internal/zkserver"}, 5995},
 	{"zktest", []string{"zktest"}, 2501},
-	{"internal", []string{"internal", "."}, 3001},
-	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "cmd"}, 6221},
+	{"internal", []string{"internal", "."}, 3022},
+	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "health", "cmd"}, 6220},
 }
 
 // sums are the product as a user has it: what a program with all recipes links, what its tests link
 // besides, and commands and fx.
 var sums = []part{
-	{"linked", nil, 37927}, // go list tells the folders
-	{"test tools", []string{"internal/zkserver", "zktest", "recipe/recipetest"}, 10402},
-	{"commands and fx", []string{"cmd", "fxmodule"}, 5369},
+	{"linked", nil, 37983}, // go list tells the folders
+	{"test tools", []string{"internal/zkserver", "zktest", "recipe/recipetest"}, 10403},
+	{"commands and fx", []string{"cmd", "fxmodule", "health"}, 5367},
 }
 
 // wayTypes is how many types may have methods on the way of a held lock: see make way.
@@ -45,7 +45,7 @@ var larger = map[string]int{
 
 // faceTypes and faceNames are how many types package session may export, and how many names in all.
 // Identifiers that only recipes need are in internal/seam.
-const faceTypes, faceNames = 16, 163
+const faceTypes, faceNames = 17, 164
 
 // What test/house/minimal may link, a program with a session and a lock: see
 // docs/decisions/0049-what-a-lock-links.md. The packages and modules of today have room for four
@@ -53,7 +53,7 @@ const faceTypes, faceNames = 16, 163
 const linkedPackages, linkedModules, linkedBytes = 141, 32, 10_600_000
 
 // layers are the folders of the root, from the ground up. A folder imports those before it.
-var layers = []string{"internal", "machine", "actors", "session", "gozk", "recipe", "recipes", "zktest", "fxmodule", "cmd"}
+var layers = []string{"internal", "machine", "actors", "session", "gozk", "recipe", "recipes", "zktest", "health", "fxmodule", "cmd"}
 
 // upwards are today's imports against that order.
 var upwards = map[string]int{}

@@ -27,14 +27,14 @@ func contended() map[string]kind {
 	all := maps.Clone(kinds)
 	delete(all, "queue item")
 	delete(all, "passage")
-	for _, l := range []lock.Layout{lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper} {
+	for _, l := range []lock.Layout{lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper, lock.Page} {
 		all["lock as "+l.String()] = both(acquiring(exclusive(lock.WithLayout(l))))
 	}
 	for _, l := range []lock.Layout{lock.Simple, lock.JavaWriteLock} { // the znode's name does not tell whose it is
 		all["lock with data as "+l.String()] = both(acquiring(exclusive(lock.WithLayout(l), lock.WithData([]byte("me")))))
 	}
 	for _, l := range []election.Layout{election.Curator, election.Kazoo, election.LeaderElectionSupport} {
-		all["term as "+l.String()] = both(candidate(election.WithLayout(l), election.WithID("host")))
+		all["term as "+l.String()] = both(candidate(election.WithLayout(l), election.WithName("host")))
 	}
 	return all
 }
@@ -183,7 +183,7 @@ func crashedDeparture(w *bubble.World, fate zktest.Verdict) {
 	if fate == zktest.CutBefore {
 		require.Zero(w, repeated.Load())
 	}
-	require.NoError(w, l.Release(w.Context()))
+	require.NoError(w, l.Withdraw(w.Context()))
 	require.NoError(w, bubble.Within(w, time.Second, rival.Acquired()).Release(w.Context()))
 	require.NoError(w, rival.Close(w.Context()))
 	require.NotContains(w, w.Server.Dump(), "/_c_")

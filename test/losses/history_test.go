@@ -227,7 +227,7 @@ func (w *world) history(name string, k kind, seed uint64) {
 			w.Server.Disconnect(victim.Status().SessionID)
 		case n == 2 && name == "semaphore":
 			from, limit := time.Now(), 3+rng.IntN(3)
-			require.NoError(w, lock.SetLimit(w.Context(), admin.Session, path, limit))
+			require.NoError(w, must(lock.NewSemaphore(admin.Session, path, limit)).SetLimit(w.Context(), limit))
 			h.record(&h.deeds, 0, deed{what: "limited", weight: limit}, nil, from, time.Now())
 		default:
 			heal := victim.Machine.Partition()

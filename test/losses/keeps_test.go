@@ -199,11 +199,11 @@ func holder(layout lock.Layout) func(w *bubble.World, s *session.Session) func()
 	return func(w *bubble.World, s *session.Session) func() any {
 		l, err := lock.New(s, "/a", lock.WithLayout(layout))
 		require.NoError(w, err)
-		return latest(l.Observe(w.Context()), func(all []lock.Contender) any {
-			if len(all) == 0 {
+		return latest(l.Observe(w.Context()), func(v lock.View) any {
+			if len(v.Contenders) == 0 {
 				return nil
 			}
-			return string(all[0].Data)
+			return string(v.Contenders[0].Data)
 		})
 	}
 }
@@ -242,7 +242,7 @@ func sameNumbers(w *bubble.World, row watched) {
 	other := zktest.Start(w)
 	maker, err := session.Open(bubble.Minute(w), other.Hosts(), session.WithDialer(other.Dialer()))
 	require.NoError(w, err)
-	defer func() { _ = maker.CloseWithin(time.Minute) }()
+	defer func() { _ = session.CloseWithin(maker, time.Minute) }()
 	require.NoError(w, other.Set("/", nil))
 	row.make(w, maker, "two")
 	server.Store(other)

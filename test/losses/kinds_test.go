@@ -91,7 +91,7 @@ func acquiring(build builder) maker {
 	return func(w *world, h *bubble.Host) *contender {
 		l := must(build(h.Session, path))
 		c := as(h, l, "instance")
-		c.want, c.stop = l.Acquire, l.Release
+		c.want, c.stop = l.Acquire, l.Withdraw
 		forward(w, c, l.Acquired())
 		return c
 	}
@@ -131,7 +131,7 @@ func candidate(opts ...election.Option) maker {
 	return func(w *world, h *bubble.Host) *contender {
 		e := must(election.New(h.Session, path, opts...))
 		c := as(h, e, "instance")
-		c.want, c.stop = e.Campaign, e.Resign
+		c.want, c.stop = e.Campaign, e.Withdraw
 		forward(w, c, e.Leader())
 		return c
 	}

@@ -87,8 +87,8 @@ func TestB05_B06_B44_HoldersThatAreCutOff(t *testing.T) {
 				heal()
 				require.NoError(t, e.Await(bubble.Minute(t)))
 				for _, p := range pairs {
-					require.NoError(t, p[1].Release(bubble.Minute(t)))
-					require.NoError(t, p[0].Release(bubble.Minute(t)))
+					require.NoError(t, p[1].Withdraw(bubble.Minute(t)))
+					require.NoError(t, p[0].Withdraw(bubble.Minute(t)))
 				}
 			}
 			bubble.InTime(t, t.Name(), leads, longest())
@@ -102,8 +102,8 @@ func queued(t *testing.T, l *lock.Lock) *lock.Lock {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	l.Acquire()
-	for s := range l.Standing(ctx) {
-		if s.Phase == lock.Held || s.Ahead > 0 {
+	for s := range l.ObserveStatus(ctx) {
+		if s.State == lock.Holding || s.Ahead > 0 {
 			return l
 		}
 	}
@@ -182,7 +182,7 @@ func deposedRound(t *testing.T, e *ensemble.Ensemble, path string) (overlap time
 	before := waiters.Status().Epoch
 
 	proxy.Blackhole(ensemble.ToClient) // the waiter hears nothing of the release
-	require.NoError(t, holder.Release(ctx))
+	require.NoError(t, holder.Withdraw(ctx))
 	e.Stop(leader)
 	proxy.Reset() // the waiter asks the old leader again, when that goes on
 	proxy.Heal()
@@ -291,7 +291,7 @@ func TestNoContenderQueuesTwiceBehindAStall(t *testing.T) {
 	}
 	for _, l := range locks {
 		bubble.Within(t, patience, l.Acquired(), "the first time")
-		require.NoError(t, l.Release(bubble.Minute(t)))
+		require.NoError(t, l.Withdraw(bubble.Minute(t)))
 	}
 	// Twenty transactions of so many checks keep the leader busy until the connect request comes.
 	worker, checks := bubble.Open(t, e.Servers()[leader:leader+1]), make([]session.Op, 10_000)

@@ -51,12 +51,9 @@ var areas = map[string]func(w *world) []row{
 
 // harmless are functions that nothing can be wrong with: why.
 var harmless = map[string]string{
-	"session.WithRetry":   "a RetryPolicy is always one: what is negative is none",
-	"actors.New":          "a nil option is none",
-	"queue.WithError":     "a nil error is none",
-	"actors.WithLogger":   "nil leaves it as it is",
-	"actors.WithRestarts": "what is not positive has its default",
-	"recipe.NewHandle":    "without a session it ends by Close alone",
+	"session.WithRetry": "a RetryPolicy is always one: what is negative is none",
+	"queue.WithError":   "a nil error is none",
+	"recipe.NewHandle":  "without a session it ends by Close alone",
 }
 
 func TestMisuses(t *testing.T) { //nolint:tparallel // what was tried is looked at when all has been

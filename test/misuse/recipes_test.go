@@ -98,15 +98,13 @@ func locks(w *world) []row {
 	a, b, c := must(lock.New(w.s, "/a", lock.WithDelay(0), lock.WithLayout(lock.Kazoo))), must(lock.New(w.s, "/a/b")), must(lock.New(w.below, "/b"))
 	m := must(lock.NewMulti(a, c))
 	require.NoError(w, a.Close(ctx))
-	const contender = "/a/_c_0123456789abcdef0123456789abcdef-lock-0000000001"
+	contender := lock.Contender{Path: "/a/_c_0123456789abcdef0123456789abcdef-lock-0000000001", Token: 1}
 	rows := []row{
 		{"lock.New: Simple at a namespace's root", call(lock.New, w.below, "/", lock.WithLayout(lock.Simple)), session.ErrInvalidPath, "path: the root"},
 		{"lock.WithData: too large", call(must(lock.New(w.s, "/a", lock.WithData(large))).Lock, ctx), session.ErrTooLarge, "lock /a: data: "},
 		{"lock.WithACL: no identity", call(must(lock.New(w.s, "/a", lock.WithACL(session.AuthACL(session.PermAll)...))).Lock, ctx), session.ErrInvalidACL, "lock /a: "},
-		{"lock.SetLimit: no session", call(lock.SetLimit, ctx, nil, "/a", 1), nil, "s: nil session"},
-		{"lock.SetLimit: a closed one", call(lock.SetLimit, ctx, w.closed, "/a", 1), session.ErrClosed, "s: the session is"},
-		{"lock.SetLimit: no path", call(lock.SetLimit, ctx, w.s, "a", 1), session.ErrInvalidPath, "path: "},
-		{"lock.SetLimit: none", call(lock.SetLimit, ctx, w.s, "/a", 0), nil, "n: 0"},
+		{"lock.SetLimit: none", call(must(lock.NewSemaphore(w.s, "/a", 3)).SetLimit, ctx, 0), nil, "set limit /a: n: 0"},
+		{"lock.SetLimit: no semaphore", call(a.SetLimit, ctx, 1), session.ErrUnsupported, "set limit /a: "},
 		{"lock.NewMulti: no locks", call(lock.NewMulti), nil, "locks: none"},
 		{"lock.NewMulti: a nil lock", call(lock.NewMulti, a, nil), nil, "locks[1]: nil"},
 		{"lock.NewMulti: one lock twice", call(lock.NewMulti, a, b, a), nil, "locks[2]: same path as locks[0]"},
@@ -115,24 +113,20 @@ func locks(w *world) []row {
 		{"lock.TryLock: a closed lock", call(a.TryLock, ctx), session.ErrClosed, "lock /a: closed"},
 		{"lock.Do: no function", call(a.Do, ctx, nil), nil, "f: nil"},
 		{"lock.Multi.Do: no function", call(m.Do, ctx, nil), nil, "f: nil"},
-		{"lock.Revoke: no session", call(lock.Revoke, ctx, nil, contender), nil, "s: nil session"},
-		{"lock.Revoke: a closed one", call(lock.Revoke, ctx, w.closed, contender), session.ErrClosed, contender},
-		{"lock.Revoke: no path", call(lock.Revoke, ctx, w.s, "a"), session.ErrInvalidPath, "contenderPath: "},
-		{"lock.Revoke: the lock's path", call(lock.Revoke, ctx, w.s, "/a"), session.ErrInvalidPath, "contenderPath: not the path of"},
-		{"lock.Break: no session", call(lock.Break, ctx, nil, contender, 0), nil, "s: nil session"},
-		{"lock.Break: no path", call(lock.Break, ctx, w.s, "", 0), session.ErrInvalidPath, "contenderPath: "},
-		{"lock.Break: the lock's path", call(lock.Break, ctx, w.s, "/a", 0), session.ErrInvalidPath, "contenderPath: not the path of"},
-		{"lock.Break: a negative time", call(lock.Break, ctx, w.s, contender, -1), nil, "grace: negative"},
+		{"lock.Revoke: no contender", call(a.Revoke, ctx, lock.Contender{}), session.ErrInvalidPath, "revoke: "},
+		{"lock.Revoke: the lock's path", call(a.Revoke, ctx, lock.Contender{Path: "/a"}), session.ErrInvalidPath, "revoke /a: "},
+		{"lock.Revoke: another's", call(b.Revoke, ctx, contender), session.ErrInvalidPath, "c.Path: not that of a contender of /a/b"},
+		{"lock.Break: another's", call(b.Break, ctx, contender, 0), session.ErrInvalidPath, "c.Path: not that of a contender of /a/b"},
+		{"lock.Break: no token", call(a.Break, ctx, lock.Contender{Path: contender.Path}, 0), session.ErrNoAuth, "c.Token: 0"},
+		{"lock.Break: a negative time", call(a.Break, ctx, contender, -1), nil, "grace: negative"},
 	}
 	delayed := func(l lock.Layout) func() error { return with(lock.WithLayout(l), lock.WithDelay(1)) }
-	require.Equal(w, "Layout(6)", lock.Layout(6).String())
+	require.Equal(w, "Layout(7)", lock.Layout(7).String())
 	return slices.Concat(rows,
-		values("lock.WithDelay", delayed, session.ErrUnsupported, "WithDelay", lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper),
+		values("lock.WithDelay", delayed, session.ErrUnsupported, "WithDelay", lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper, lock.Page),
 		values("lock.NewSemaphore", func(n int) func() error { return call(lock.NewSemaphore, w.s, "/a", n) }, nil, "permits: ", 0, -1, math.MinInt),
-		each("lock.WithData", lock.WithData, with, nil, "unlock", "unlocked", "by {", "by {\"pid\":1}\nx"),
-		each("lock.WithData", lock.WithData, three, nil, "held\n", "placed 4\nx"),
-		each("lock.WithData", lock.WithData, write, nil, "held\n", "placed 4\nx"),
-		each("lock.WithWarnAfter", lock.WithWarnAfter, with, nil, -1, -forever),
+		each("lock.WithData", lock.WithData, of(lock.NewRead, w.s, "/a", lock.WithLayout(lock.Kazoo)), nil, "held\n", "placed 4\nx"),
+		each("lock.WithHeldWarning", lock.WithHeldWarning, with, nil, -1, -forever),
 		each("lock.WithDelay", lock.WithDelay, with, nil, -1, -forever),
 		each("lock.WithDelay", lock.WithDelay, write, session.ErrUnsupported, 1),
 		each("lock.WithDelay", lock.WithDelay, three, session.ErrUnsupported, 1),
@@ -140,8 +134,8 @@ func locks(w *world) []row {
 		each("lock.WithWeight", lock.WithWeight, write, nil, 1),
 		each("lock.WithWeight", lock.WithWeight, three, nil, 0, -1, 4, math.MaxInt),
 		each("lock.WithLayout", lock.WithLayout, write, session.ErrUnsupported, lock.Simple, lock.JavaWriteLock, lock.GoZooKeeper),
-		each("lock.WithLayout", lock.WithLayout, three, session.ErrUnsupported, lock.Simple, lock.Kazoo),
-		each("lock.WithLayout", lock.WithLayout, with, nil, -1, 6, 1000))
+		each("lock.WithLayout", lock.WithLayout, three, session.ErrUnsupported, lock.Simple, lock.Kazoo, lock.Page),
+		each("lock.WithLayout", lock.WithLayout, with, nil, -1, 7, 1000))
 }
 
 // elections are misuses of packages election and barrier.
@@ -149,34 +143,38 @@ func elections(w *world) []row {
 	ctx := w.Context()
 	with, double := of(election.New, w.s, "/a"), of(barrier.NewDouble, w.s, "/a", 2)
 	e, ended := must(election.New(w.s, "/e")), must(barrier.NewDouble(w.s, "/a", 2))
-	require.NotEqual(w, e.ID(), must(election.New(w.s, "/e")).ID(), "each has a name of its own")
+	require.NotEqual(w, e.Name(), must(election.New(w.s, "/e")).Name(), "each has a name of its own")
 	term := must(e.Lead(ctx))
 	require.NoError(w, ended.Close(ctx))
 	rows := []row{
-		{"election.WithID: too large", call(must(election.New(w.s, "/a", election.WithID(string(large)))).Lead, ctx), session.ErrTooLarge, "lead /a: data: "},
+		{"election.WithName: too large", call(must(election.New(w.s, "/a", election.WithName(string(large)))).Lead, ctx), session.ErrTooLarge, "lead /a: data: "},
 		{"election.WithData: too large", call(must(election.New(w.s, "/a", election.WithData(large))).Lead, ctx), session.ErrTooLarge, "lead /a: data: "},
+		{"election.Break: a negative time", call(e.Break, ctx, election.Candidate{Path: term.Path(), Token: 1}, -1), nil, "grace: negative"},
+		{"election.Break: no token", call(e.Break, ctx, election.Candidate{Path: term.Path()}, 0), session.ErrNoAuth, "Token: 0"},
 		{"election.Run: no function", call(e.Run, ctx, nil), nil, "f: nil"},
 		{"barrier.New: a namespace's root", call(barrier.New, w.below, "/"), session.ErrInvalidPath, "path: the root"},
 		{"barrier.NewDouble: a namespace's root", call(barrier.NewDouble, w.below, "/", 2), session.ErrInvalidPath, "path: the root"},
-		{"barrier.UntilExpiry: no passages", call(barrier.New, w.s, "/a", barrier.UntilExpiry()), session.ErrUnsupported, "UntilExpiry"},
+		{"barrier.WithUntilExpiry: no passages", call(barrier.New, w.s, "/a", barrier.WithUntilExpiry()), session.ErrUnsupported, "WithUntilExpiry"},
 		{"barrier.Enter: a closed barrier", call(ended.Enter, ctx), session.ErrClosed, "double barrier /a: "},
 		{"barrier.Break: a closed barrier", call(ended.Break, ctx), session.ErrClosed, "double barrier /a: "},
 	}
 	other := func(l election.Layout) func() error {
 		return with(election.WithLayout(l), election.WithData([]byte("x")))
 	}
-	transfer := func(path string) func() error { return call(term.TransferTo, ctx, path) }
+	transfer := func(path string) func() error { return call(term.TransferTo, ctx, election.Candidate{Path: path}) }
+	breaks := func(path string) func() error { return call(e.Break, ctx, election.Candidate{Path: path, Token: 1}, 0) }
 	parties := func(n int) func() error { return call(barrier.NewDouble, w.s, "/a", n) }
 	require.Equal(w, "Layout(4)", election.Layout(4).String())
 	return slices.Concat(rows,
 		values("election.WithData", other, session.ErrUnsupported, "WithData: ", election.Curator, election.Kazoo, election.LeaderElectionSupport),
-		values("election.TransferTo", transfer, session.ErrInvalidPath, "candidatePath: ", "", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001", term.Path()),
+		values("election.TransferTo", transfer, session.ErrInvalidPath, "Candidate.Path: ", "", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001", term.Path()),
+		values("election.Break", breaks, session.ErrInvalidPath, "Candidate.Path: ", "", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001"),
 		values("barrier.NewDouble", parties, nil, "parties: ", 0, -1, 1001, math.MaxInt),
-		each("election.WithID", election.WithID, with, nil, "", "\xff"),
-		each("election.WithWarnAfter", election.WithWarnAfter, with, nil, -1, -forever),
+		each("election.WithName", election.WithName, with, nil, "", "\xff"),
+		each("election.WithHeldWarning", election.WithHeldWarning, with, nil, -1, -forever),
 		each("election.WithLayout", election.WithLayout, with, nil, -1, 4, 1000),
-		each("barrier.WithWarnAfter", barrier.WithWarnAfter, double, nil, -1, -forever),
-		each("barrier.WithID", barrier.WithID, double, nil, "", "a/b", "a\nb", "\xff"))
+		each("barrier.WithHeldWarning", barrier.WithHeldWarning, double, nil, -1, -forever),
+		each("barrier.WithName", barrier.WithName, double, nil, "", "a/b", "a\nb", "\xff"))
 }
 
 // notSequencers are no texts of a sequencer, and what is wrong with each.
@@ -260,15 +258,17 @@ func queues(w *world) []row {
 		{"queue.WithHeader: a key that is none", put(queue.WithHeader("\xff", "x")), nil, "WithHeader: not"},
 		{"queue.WithHeader: too large", put(queue.WithHeader("k", string(large))), session.ErrTooLarge, "put /a: "},
 		{"queue.WithEphemeral: with a delay", put(queue.WithEphemeral(), queue.WithDelay(1)), session.ErrUnsupported, "WithEphemeral: "},
-		{"queue.Under: nil", put(queue.Under(nil)), session.ErrLost, "Under: p: "},
-		{"queue.Under: of another session", put(queue.Under(item)), session.ErrUnsupported, "Under: …another session"},
+		{"queue.WithHold: nil", put(queue.WithHold(nil)), session.ErrLost, "WithHold: p: "},
+		{"queue.WithHold: of another session", put(queue.WithHold(item)), session.ErrUnsupported, "WithHold: …another session"},
 		{"queue.PutAll: no items", call(q.PutAll, ctx, nil), nil, "items: none"},
 		{"queue.PutAll: one id for two", call(q.PutAll, ctx, [][]byte{nil, nil}, queue.WithID("x")), nil, "WithID: "},
-		{"queue.Remove: no id", call(q.Remove, ctx, ""), nil, "id: empty"},
+		{"queue.Remove: no ids", call(q.Remove, ctx), nil, "remove /a: ids: none"},
+		{"queue.Remove: an empty id", call(q.Remove, ctx, "x", ""), nil, "remove /a: ids: none, or an empty one"},
 		{"queue.List: no items", call(q.List, ctx, 0), nil, "list /a: n: 0"},
 		{"queue.List: a closed queue", call(closed.List, ctx, 1), session.ErrClosed, "list /a: "},
 		{"queue.Purge: no items", call(q.Purge, ctx, -1), nil, "purge /a: n: -1"},
-		{"queue.Requeue: no id", call(q.Requeue, ctx, ""), nil, "ids: an empty one"},
+		{"queue.Requeue: no ids", call(q.Requeue, ctx), nil, "requeue /a: ids: none"},
+		{"queue.Requeue: an empty id", call(q.Requeue, ctx, "x", ""), nil, "requeue /a: ids: none, or an empty one"},
 		{"queue.Consume: a nil option", call(q.Consume, nil), nil, "opts[0]: nil"},
 		{"queue.Consume: a closed queue", call(closed.Consume), session.ErrClosed, "consume /a: "},
 		{"queue.Take: a closed queue", call(closed.Take, ctx), session.ErrClosed, "take /a: "},
@@ -283,13 +283,13 @@ func queues(w *world) []row {
 		each("queue.WithDeadLetters", queue.WithDeadLetters, with, session.ErrInvalidPath, "/", "/zookeeper", "/zookeeper/quota", "/a"),
 		each("queue.WithDeadLetters", queue.WithDeadLetters, with, session.ErrInvalidPath, notPaths...),
 		each("queue.WithBackoff", queue.WithBackoff, with, nil, nil),
-		each("queue.WithWarnAfter", queue.WithWarnAfter, with, nil, -1, -forever),
+		each("queue.WithUnsettledWarning", queue.WithUnsettledWarning, with, nil, -1, -forever),
 		each("queue.WithPriority", queue.WithPriority, put, nil, 10_000, -10_000, math.MaxInt, math.MinInt),
 		each("queue.WithDelay", queue.WithDelay, put, nil, -1, -forever),
 		each("queue.WithID", queue.WithID, put, nil, "", "a/b", "..", "\x00", "a\xff", strings.Repeat("x", 256)),
 		each("queue.WithPrefetch", queue.WithPrefetch, consume, nil, 0, -1, 10_001),
 		each("queue.WithWorkers", queue.WithWorkers, consume, nil, 0, -1, 10_001),
-		each("queue.After", queue.After, nack, nil, -1, -forever))
+		each("queue.WithPause", queue.WithPause, nack, nil, -1, -forever))
 }
 
 // commits are misuses of package twopc.
@@ -306,13 +306,11 @@ func commits(w *world) []row {
 		{"twopc.Begin: a long id", call(c.Begin, ctx, long, nil, "a"), nil, "id: 1025 bytes"},
 		{"twopc.Begin: too large", call(c.Begin, ctx, "u", large, "a"), session.ErrTooLarge, "payload"},
 		{"twopc.Begin: a closed coordinator", call(closed.Begin, ctx, "u", nil, "a"), session.ErrClosed, "/a/tx/u: closed"},
-		{"twopc.List: no session", call(twopc.List, ctx, nil, "/a"), nil, "twopc.List: s: nil session"},
-		{"twopc.List: a closed session", call(twopc.List, ctx, w.closed, "/a"), session.ErrClosed, "twopc.List /a: s: "},
-		{"twopc.List: no path", call(twopc.List, ctx, w.s, ""), session.ErrInvalidPath, "path: "},
+		{"twopc.List: a closed coordinator", call(closed.List, ctx), session.ErrClosed, "/a: closed"},
 		{"twopc.Recover: a closed coordinator", call(closed.Recover, ctx), session.ErrClosed, "/a: closed"},
 		{"twopc.Tx.Abort: a long reason", call(tx.Abort, ctx, long), nil, "reason: 1025 bytes"},
 		{"twopc.Tx.Ack: undecided", call(tx.Ack, ctx), twopc.ErrUndecided, "/a/tx/t: "},
-		{"twopc.Proposal.Abort: a long reason", call(p.Abort, ctx, long), nil, "reason: 1025 bytes"},
+		{"twopc.Proposal.VoteAbort: a long reason", call(p.VoteAbort, ctx, long), nil, "reason: 1025 bytes"},
 	}
 	names := []string{"", "a/b", "..", "a\x00"}
 	site := of(twopc.NewSite, w.s, "/a", "b")
@@ -336,7 +334,7 @@ func records(w *world) []row {
 	returns := func(v string, err error) any { return func(string) (string, error) { return v, err } }
 	refused := errors.New("refused on purpose")
 	rows := []row{
-		{"group.Join: a closed group", call(gone.Join, group.Member{ID: "a"}), session.ErrClosed, "join /g: "},
+		{"group.Join: a closed group", call(gone.Join, group.Member{Name: "a"}), session.ErrClosed, "join /g: "},
 		{"config.New: no codec", call(config.New[string], w.s, "/c", nil), nil, "codec: nil"},
 		{"config.New: a codec that is a nil pointer", call(config.New[string], w.s, "/c", (*badCodec)(nil)), nil, "codec: nil"},
 		{"config.Open: no codec", call(config.Open[string], ctx, w.s, "/c", nil), nil, "codec: nil"},
@@ -357,7 +355,7 @@ func records(w *world) []row {
 	}
 	names := []string{"", "/a", "a/", "a//b", "a/../b", "a\x00"}
 	return slices.Concat(rows,
-		values("group.Join", func(id string) func() error { return call(g.Join, group.Member{ID: id}) }, nil, "id: ", "", "a/b", "..", "a\x00"),
+		values("group.Join", func(name string) func() error { return call(g.Join, group.Member{Name: name}) }, nil, "name: ", "", "a/b", "..", "a\x00"),
 		values("naming.Bind", func(bad string) func() error { return call(n.Bind, ctx, bad, x) }, session.ErrInvalidPath, "name: ", names...),
 		values("naming.Unbind", func(bad string) func() error { return call(n.Unbind, ctx, bad) }, session.ErrInvalidPath, "name: ", names...),
 		values("naming.Lookup", func(bad string) func() error { return call(n.Lookup, ctx, bad) }, session.ErrInvalidPath, "name: ", names...))

@@ -43,7 +43,7 @@ func init() { cancel() }
 
 // sessions are misuses of how a session is made.
 func sessions(w *world) (rows []row) {
-	closed := actors.New()
+	closed := must(actors.New())
 	require.NoError(w, closed.Close(w.Context()))
 	add := func(what string, is error, says string, opts ...any) {
 		try := call(session.New, append([]any{[]string{"a:2181"}}, opts...)...)
@@ -95,9 +95,9 @@ func sessions(w *world) (rows []row) {
 // operations are misuses of what a session does, and of what recipes are made from.
 func operations(w *world) []row {
 	ctx, sys := w.Context(), w.System().Scope()
-	require.NoError(w, actors.New(nil, actors.WithLogger(nil), actors.WithRestarts(actors.Restarts{Min: -1})).Close(ctx))
-	within, end := session.Within(ctx, nil)
+	within, end := recipe.Within(ctx, nil)
 	end()
+	system := of(actors.New)
 	create, multi := of(w.s.Create, ctx, "/a", nil), of(w.s.Multi, ctx)
 	rows := []row{
 		{"session.Create: no parent", call(w.s.Create, ctx, "/no/such/parent", nil), session.ErrNoNode, "that is its parent, which Parents() makes"},
@@ -113,14 +113,18 @@ func operations(w *world) []row {
 		{"recipe.New: no machine", call(recipe.New, recipe.Config{Session: w.s}), nil, "Machine: nil"},
 		{"recipe.NewClaims: no session", call(recipe.NewClaims[int], recipe.ClaimsConfig{}, func(*recipe.Possession) int { return 0 }), nil, "Session: nil"},
 		{"recipe.NewClaims: no machine", call(recipe.NewClaims[int], recipe.ClaimsConfig{Session: w.s}, func(*recipe.Possession) int { return 0 }), nil, "Machine: nil"},
+		{"actors.New: a nil option", call(actors.New, nil), nil, "actors.New: opts[0]: nil"},
 		{"actors.Spawn: no constructor", call(actors.Spawn[int], sys, actors.Spec[int]{Name: "nobody"}), nil, "Spec.New is nil"},
-		{"session.Op.Under: nil", multi(session.CheckOp("/", -1).Under(nil)), session.ErrLost, "Under: p: …no possession"},
-		{"session.Within: nil", func() error { return context.Cause(within) }, nil, "session.Within: p: no possession"},
+		{"recipe.Under: nil", multi(recipe.Under(session.CheckOp("/", -1), nil)), session.ErrLost, "recipe.Under: p: …no possession"},
+		{"recipe.Within: nil", func() error { return context.Cause(within) }, nil, "recipe.Within: p: no possession"},
 		{"actors.Spawn: the zero scope", call(actors.Spawn[int], nil, actors.Spec[int]{New: func(actors.Self[int]) actors.Receiver[int] { return nil }}), actors.ErrStopped, ""},
 		{"actors.Scope.Group: the zero scope", call(actors.Scope{}.Group, "a", "group"), actors.ErrStopped, ""},
 	}
+	rows = slices.Concat(rows, each("actors.WithLogger", actors.WithLogger, system, nil, nil),
+		each("actors.WithRestarts", actors.WithRestarts, system, nil, actors.Restarts{Min: -1}, actors.Restarts{Max: -1}, actors.Restarts{Limit: -1},
+			actors.Restarts{Within: -1}, actors.Restarts{Min: 2, Max: 1}, actors.Restarts{Max: time.Millisecond}))
 	for what, opt := range map[string]session.CreateOption{
-		"option: nil": nil, "TTL: 0s": session.TTL(0), "TTL: -1ns": session.TTL(-1), "TTL: 2562047h": session.TTL(forever), "NodeACL: ": session.NodeACL(),
+		"opts[0]: nil": nil, "TTL: 0s": session.TTL(0), "TTL: -1ns": session.TTL(-1), "TTL: 2562047h": session.TTL(forever), "WithNodeACL: ": session.WithNodeACL(),
 	} {
 		rows = append(rows, row{"session.Create: " + what, create(opt), nil, what},
 			row{"session.CreateOp: " + what, multi(session.CreateOp("/a", nil, opt)), nil, "ops[0]: " + what})
@@ -131,7 +135,7 @@ func operations(w *world) []row {
 		rows = append(rows, row{"session.CreateOp: " + what, multi(session.CheckOp("/", -1), session.CreateOp("/a", nil, opt)), session.ErrUnsupported, "ops[1]: "})
 	}
 	for i, acl := range notACLs {
-		rows = append(rows, row{fmt.Sprintf("session.NodeACL: ACL %d", i), create(session.NodeACL(acl...)), session.ErrInvalidACL, "NodeACL: "},
+		rows = append(rows, row{fmt.Sprintf("session.WithNodeACL: ACL %d", i), create(session.WithNodeACL(acl...)), session.ErrInvalidACL, "WithNodeACL: "},
 			row{fmt.Sprintf("session.SetACL: ACL %d", i), call(w.s.SetACL, ctx, "/a", acl, -1), session.ErrInvalidACL, "set acl /a: "})
 	}
 	return rows
@@ -178,8 +182,8 @@ var instances = []instance{
 	provided[*barrier.Double]("DoubleBarrier", func(n, p string) fx.Option { return fxmodule.DoubleBarrier(n, p, 2) }),
 	provided[*twopc.Coordinator]("Coordinator", func(n, p string) fx.Option { return fxmodule.Coordinator(n, p) }),
 	provided[*twopc.Site]("Site", func(n, p string) fx.Option { return fxmodule.Site(n, p) }),
-	provided[*group.Group]("Group", fxmodule.Group),
-	provided[*naming.Names]("Names", fxmodule.Names),
+	provided[*group.Group]("Group", func(n, p string) fx.Option { return fxmodule.Group(n, p) }),
+	provided[*naming.Names]("Names", func(n, p string) fx.Option { return fxmodule.Names(n, p) }),
 	provided[*config.Cell[int]]("Cell", func(n, p string) fx.Option { return fxmodule.Cell(n, p, config.JSON[int]()) }),
 }
 
@@ -220,7 +224,7 @@ func modules(w *world) (rows []row) {
 	fns := [4]any{lead, work, func(context.Context, *twopc.Proposal) error { return nil }, func(context.Context, config.Snapshot[int]) error { return nil }}
 	for _, bad := range []string{"", `a"b`, "a`b", `a\b`, "a\nb", "a\xffb"} {
 		named := callers(bad, fns)
-		named["Join"], named["Session"], named["On"] = fxmodule.Join(bad, group.Member{ID: "a"}), fxmodule.Session(bad), fxmodule.On(bad)
+		named["Join"], named["NamedSession"], named["On"] = fxmodule.Join(bad, group.Member{Name: "a"}), fxmodule.NamedSession(bad), fxmodule.On(bad)
 		for _, i := range instances {
 			named[i.kind] = i.at(bad, "/a")
 		}
@@ -272,12 +276,12 @@ func modules(w *world) (rows []row) {
 	add("Options", "a wrong one", "fxmodule.Options: …WithTick: ", fxmodule.Options(session.WithTick(-1)))
 	add("Options", "twice", "Options", fxmodule.Options(), fxmodule.Options())
 	cfg := func(c fxmodule.Config) fx.Option { return fx.Supply(fx.Annotate(c, fx.ResultTags(`name:"x"`))) }
-	add("Session", "a wrong Config", `fxmodule.Session("x"): fxmodule: Config.Servers`, fxmodule.Session("x"), cfg(fxmodule.Config{Timeout: 1}))
-	add("Session", "a wrong option", `fxmodule.Session("x"): session.New: WithTimeout`, fxmodule.Session("x", session.WithTimeout(-1)), cfg(fxmodule.Default("x")))
-	add("Session", "no server", `fxmodule.Session("x"): no session with ZooKeeper at x`, fxmodule.Session("x", refusing), cfg(fxmodule.Default("x")))
+	add("NamedSession", "a wrong Config", `fxmodule.NamedSession("x"): fxmodule: Config.Servers`, fxmodule.NamedSession("x"), cfg(fxmodule.Config{Timeout: 1}))
+	add("NamedSession", "a wrong option", `fxmodule.NamedSession("x"): session.New: WithTimeout`, fxmodule.NamedSession("x", session.WithTimeout(-1)), cfg(fxmodule.Default("x")))
+	add("NamedSession", "no server", `fxmodule.NamedSession("x"): no session with ZooKeeper at x`, fxmodule.NamedSession("x", refusing), cfg(fxmodule.Default("x")))
 	on := fxmodule.On("x", fxmodule.Election("x", "/x"), fxmodule.RunLeader("x", lead))
-	add("On", "no Session", `^fxmodule.On("x"): the graph has no fxmodule.Session of that name`, on)
-	require.NoError(w, fx.ValidateApp(fx.NopLogger, fxmodule.Module, given, fxmodule.Session("x"), cfg(fxmodule.Default("x")), on))
+	add("On", "no NamedSession", `^fxmodule.On("x"): the graph has no fxmodule.NamedSession of that name`, on)
+	require.NoError(w, fx.ValidateApp(fx.NopLogger, fxmodule.Module, given, fxmodule.NamedSession("x"), cfg(fxmodule.Default("x")), on))
 	// What the graph does not provide, or can't, is named with the option and with the function.
 	paper, ink, leader := fx.Supply(fx.Annotate("A4", fx.ResultTags(`name:"paper"`))), fx.Supply(new(printer)), fxmodule.Election("x", "/x")
 	needs := fxmodule.RunLeader("x", func(context.Context, *election.Term, *session.Session, *printer, tray) error {
@@ -300,12 +304,12 @@ func modules(w *world) (rows []row) {
 		}, nil, says})
 	}
 	require.NoError(w, fx.ValidateApp(fx.NopLogger, fxmodule.Module, given, leader, paper, ink, needs))
-	add("Session", "a nil option", `fxmodule.Session("x"): …opts[0]: nil`, fxmodule.Session("x", nil),
+	add("NamedSession", "a nil option", `fxmodule.NamedSession("x"): …opts[0]: nil`, fxmodule.NamedSession("x", nil),
 		fx.Supply(fx.Annotate(fxmodule.Default("localhost:2181"), fx.ResultTags(`name:"x"`))))
-	add("Session", "no Config", `name="x"`, fxmodule.Session("x"))
+	add("NamedSession", "no Config", `name="x"`, fxmodule.NamedSession("x"))
 	add("On", "a nil option", `fxmodule.On("x"): opts[0]: nil`, fxmodule.On("x", nil))
 	add("Consume", "a nil option", `fxmodule.Consume("x"): opts[0]: nil`, fxmodule.Queue("x", "/a"), fxmodule.Consume("x", 1, work, nil))
-	add("Join", "no id", `fxmodule.Join("x"): …id: empty`, fxmodule.Group("x", "/a"), fxmodule.Join("x", group.Member{}))
+	add("Join", "no name", `fxmodule.Join("x"): …name: empty`, fxmodule.Group("x", "/a"), fxmodule.Join("x", group.Member{}))
 	add("Module", "two configurations", "Config", given)
 	rows = append(rows,
 		row{"fxmodule.RunLeader: twice", call(fx.ValidateApp, once, twice), nil, `onlyRunLeader[name="x"]`},

@@ -49,7 +49,7 @@ var belongings = map[string]func(w *world) belonging{
 			learn: func() {
 				_ = first.Release(w.Context()) // it may be gone
 				bubble.Get(w, mine.Acquired())
-				require.NoError(w, mine.Release(w.Context()))
+				require.NoError(w, mine.Withdraw(w.Context()))
 			},
 			next: locks(w, lockAs(lock.New)), close: func() { require.NoError(w, mine.Close(bubble.Minute(w))) },
 		}
@@ -112,12 +112,12 @@ var belongings = map[string]func(w *world) belonging{
 		}
 	},
 	"membership": func(w *world) belonging {
-		mine := must(must(group.New(w.mine, at)).Join(group.Member{ID: "x"}))
+		mine := must(must(group.New(w.mine, at)).Join(group.Member{Name: "x"}))
 		w.soon(mine.Joined())
 		return belonging{
 			learn: func() { require.NoError(w, mine.Leave(w.Context())) },
 			next: func() <-chan struct{} {
-				return must(must(group.New(w.other, at)).Join(group.Member{ID: "x"})).Joined()
+				return must(must(group.New(w.other, at)).Join(group.Member{Name: "x"})).Joined()
 			},
 			close: nothing,
 		}
@@ -148,7 +148,7 @@ func votes(w *world, s *twopc.Site) {
 				if p == nil {
 					return
 				}
-				_ = p.Commit(w.Context())
+				_ = p.VoteCommit(w.Context())
 			case <-w.Context().Done():
 				return
 			}

@@ -260,7 +260,7 @@ func after(d time.Duration, does func(s *zktest.Server, session int64)) func(w *
 	}
 }
 
-func joinsGroup(w *world) { must(must(group.New(w.mine, at)).Join(group.Member{ID: "mine"})) }
+func joinsGroup(w *world) { must(must(group.New(w.mine, at)).Join(group.Member{Name: "mine"})) }
 
 // vanishes deletes what has that in its path before each request.
 func vanishes(what string) func(w *world, r *zktest.Request) zktest.Verdict {

@@ -80,14 +80,14 @@ var waits = map[string]func(w *world) wait{
 	"lock.Lock.Acquired: JavaWriteLock":    acquires(lockAs(lock.New, lock.WithLayout(lock.JavaWriteLock))),
 	"lock.Lock.Acquired: a write lock":     acquires(lockAs(lock.NewWrite)),
 	"lock.Lock.Acquired: a semaphore":      acquires(semaphore),
-	"lock.Lock.Standing":                   standsByLock,
+	"lock.Lock.ObserveStatus":              standsByLock,
 	"lock.Lock.Observe":                    observesLock(),
 	"lock.Lock.Observe: Simple":            observesLock(lock.WithLayout(lock.Simple)),
 	"session.Hold.Done, lock.Grant":        holds,
 	"lock.Grant.Revoked":                   isRevoked,
 	"election.Election.Leader":             leads(),
 	"election.Election.Leader: Kazoo":      leads(election.WithLayout(election.Kazoo)),
-	"election.Election.Standing":           standsForElection,
+	"election.Election.ObserveStatus":      standsForElection,
 	"election.Election.Observe":            observesElection,
 	"queue.Consumer.Items":                 consumes,
 	"queue.Consumer.Items: behind another": consumesBehind,
@@ -98,10 +98,10 @@ var waits = map[string]func(w *world) wait{
 			cause: func() { require.NoError(w, must(barrier.New(w.other, at)).Lower(w.Context())) },
 		}
 	},
-	"barrier.Barrier.Observe": func(w *world) wait {
+	"barrier.Barrier.ObserveStatus": func(w *world) wait {
 		return wait{
 			begin: func() <-chan struct{} {
-				return heard(w, must(barrier.New(w.mine, at)).Observe(w.Context()), func(p barrier.Position) bool { return p.Raised && !p.Stale })
+				return heard(w, must(barrier.New(w.mine, at)).ObserveStatus(w.Context()), func(p barrier.Status) bool { return p.Raised && !p.Stale })
 			},
 			cause: func() { require.NoError(w, must(barrier.New(w.other, at)).Raise(w.Context())) },
 		}
@@ -153,10 +153,10 @@ var waits = map[string]func(w *world) wait{
 		c, mine, other := must(twopc.NewCoordinator(w.other, at)), must(twopc.NewSite(w.mine, at, "a")), must(twopc.NewSite(w.other, at, "b"))
 		must(c.Begin(w.Context(), "t", nil, "a", "b"))
 		p, o := bubble.Get(w, mine.Proposals()), bubble.Get(w, other.Proposals())
-		require.NoError(w, p.Commit(w.Context()))
+		require.NoError(w, p.VoteCommit(w.Context()))
 		return wait{
 			begin: p.Decided,
-			cause: func() { require.NoError(w, o.Commit(w.Context())) },
+			cause: func() { require.NoError(w, o.VoteCommit(w.Context())) },
 			err:   mine.Err, ends: true,
 		}
 	},
@@ -164,15 +164,15 @@ var waits = map[string]func(w *world) wait{
 	"twopc.Tx.Decided":        coordinates(func(_ *world, t *twopc.Tx) <-chan struct{} { return t.Decided() }),
 	"twopc.Tx.Done":           coordinates(func(_ *world, t *twopc.Tx) <-chan struct{} { return t.Done() }),
 	"group.Membership.Joined": joins(func(_ *world, m *group.Membership) <-chan struct{} { return m.Joined() }),
-	"group.Membership.Standing": joins(func(w *world, m *group.Membership) <-chan struct{} {
-		return heard(w, m.Standing(w.Context()), func(s group.Standing) bool { return s.Phase == group.Present })
+	"group.Membership.ObserveStatus": joins(func(w *world, m *group.Membership) <-chan struct{} {
+		return heard(w, m.ObserveStatus(w.Context()), func(s group.Status) bool { return s.State == group.Joined })
 	}),
 	"group.Group.Observe": func(w *world) wait {
 		return wait{
 			begin: func() <-chan struct{} {
 				return heard(w, must(group.New(w.mine, at)).Observe(w.Context()), func(v group.View) bool { return len(v.Members) == 1 && !v.Stale })
 			},
-			cause: func() { must(must(group.New(w.other, at)).Join(group.Member{ID: "other"})) },
+			cause: func() { must(must(group.New(w.other, at)).Join(group.Member{Name: "other"})) },
 		}
 	},
 	"config.Cell.Observe": func(w *world) wait {
@@ -266,7 +266,7 @@ func standsByLock(w *world) wait {
 		begin: func() <-chan struct{} {
 			mine.Acquire()
 			heard(w, mine.Acquired(), some)
-			return heard(w, mine.Standing(w.Context()), func(s lock.Standing) bool { return s.Phase == lock.Held && !s.Stale })
+			return heard(w, mine.ObserveStatus(w.Context()), func(s lock.Status) bool { return s.State == lock.Holding && !s.Stale })
 		},
 		cause: func() { require.NoError(w, g.Release(w.Context())) },
 		err:   mine.Err, ends: true,
@@ -278,7 +278,7 @@ func observesLock(opts ...lock.Option) func(w *world) wait {
 		mine, other := must(lock.New(w.mine, at, opts...)), must(lock.New(w.other, at, opts...))
 		return wait{
 			begin: func() <-chan struct{} {
-				return heard(w, mine.Observe(w.Context()), func(all []lock.Contender) bool { return len(all) == 1 })
+				return heard(w, mine.Observe(w.Context()), func(v lock.View) bool { return len(v.Contenders) == 1 })
 			},
 			cause: func() { must(other.Lock(w.Context())) },
 			err:   mine.Err,
@@ -313,7 +313,7 @@ func isRevoked(w *world) wait {
 			}()
 			return told.C()
 		},
-		cause: func() { _ = lock.Revoke(w.Context(), w.other, g.Path()) }, // the znode may be gone already
+		cause: func() { _ = must(lock.New(w.other, at)).Revoke(w.Context(), lock.Contender{Path: g.Path()}) }, // the znode may be gone already
 		err:   mine.Err, ends: true,
 	}
 }
@@ -338,7 +338,7 @@ func standsForElection(w *world) wait {
 		begin: func() <-chan struct{} {
 			mine.Campaign()
 			heard(w, mine.Leader(), some)
-			return heard(w, mine.Standing(w.Context()), func(s election.Standing) bool { return s.Phase == election.Leading && !s.Stale })
+			return heard(w, mine.ObserveStatus(w.Context()), func(s election.Status) bool { return s.State == election.Leading && !s.Stale })
 		},
 		cause: func() { require.NoError(w, t.Resign(w.Context())) },
 		err:   mine.Err, ends: true,
@@ -346,10 +346,10 @@ func standsForElection(w *world) wait {
 }
 
 func observesElection(w *world) wait {
-	mine, other := must(election.New(w.mine, at)), must(election.New(w.other, at, election.WithID("other")))
+	mine, other := must(election.New(w.mine, at)), must(election.New(w.other, at, election.WithName("other")))
 	return wait{
 		begin: func() <-chan struct{} {
-			return heard(w, mine.Observe(w.Context()), func(l election.Leadership) bool { return l.ID == "other" && !l.Stale })
+			return heard(w, mine.Observe(w.Context()), func(l election.Leadership) bool { return l.Name == "other" && !l.Stale })
 		},
 		cause: func() { must(other.Lead(w.Context())) },
 		err:   mine.Err,
@@ -388,7 +388,7 @@ func coordinates(what func(w *world, t *twopc.Tx) <-chan struct{}) func(w *world
 		p := bubble.Get(w, other.Proposals())
 		return wait{
 			begin: func() <-chan struct{} { return what(w, t) },
-			cause: func() { require.NoError(w, p.Commit(w.Context())) },
+			cause: func() { require.NoError(w, p.VoteCommit(w.Context())) },
 			err:   t.Err, ends: true,
 		}
 	}
@@ -400,7 +400,7 @@ func joins(what func(w *world, m *group.Membership) <-chan struct{}) func(w *wor
 		var m *group.Membership
 		return wait{
 			begin: func() <-chan struct{} {
-				m = must(mine.Join(group.Member{ID: "mine"}))
+				m = must(mine.Join(group.Member{Name: "mine"}))
 				return what(w, m)
 			},
 			cause: nothing,

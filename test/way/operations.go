@@ -24,7 +24,7 @@ var operations = map[string]func(*way) func(){
 			w.stage("the grant is held")
 			<-time.After(work)
 			w.stage("Release")
-			w.check(l.Release(w.Context()))
+			w.check(l.Withdraw(w.Context()))
 		}
 	},
 	"watch": func(w *way) func() {
@@ -60,8 +60,8 @@ var operations = map[string]func(*way) func(){
 			<-e.Leader()
 			w.stage("the term has begun")
 			<-time.After(work)
-			w.stage("Resign")
-			w.check(e.Resign(w.Context()))
+			w.stage("Withdraw")
+			w.check(e.Withdraw(w.Context()))
 		}
 	},
 	"item": func(w *way) func() {

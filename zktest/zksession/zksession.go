@@ -4,7 +4,7 @@
 //	sess := zksession.Open(t, server) // closed with the test
 //	worker := StartWorker(sess)       // yours
 //
-// It connects in memory. So the test is the same inside a testing/synctest bubble, in virtual time,
+// It connects in memory, so the test is the same inside a testing/synctest bubble, in virtual time,
 // and outside of one.
 package zksession
 
@@ -25,8 +25,8 @@ type TB interface {
 // Open connects a session to srv. The test fails if an option is wrong, or if the session cannot
 // connect before the context of the test ends.
 //
-// The session is closed at the end of the test, before a server that was started before it. If it
-// is cut off then, that takes up to five seconds: it ends on the server when it expires.
+// The session is closed at the end of the test, before srv. If it is cut off from srv at that time,
+// closing takes up to five seconds, and the session ends on srv when it expires.
 //
 // The options may include the dialer of a machine, srv.Host(name).Dialer(), with its own faults.
 func Open(t TB, srv *zktest.Server, opts ...session.Option) *session.Session {
@@ -35,6 +35,6 @@ func Open(t TB, srv *zktest.Server, opts ...session.Option) *session.Session {
 	if err != nil {
 		t.Fatalf("zksession: %v", err)
 	}
-	t.Cleanup(func() { _ = s.CloseWithin(5 * time.Second) }) // the test may have cut it off
+	t.Cleanup(func() { _ = session.CloseWithin(s, 5*time.Second) }) // the test may have cut it off
 	return s
 }

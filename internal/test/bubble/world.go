@@ -41,7 +41,7 @@ func Run(t *testing.T, test func(w *World), opts ...zktest.Option) {
 			synctest.Wait()
 		})
 		w.System = sync.OnceValue(func() *actors.System {
-			system := actors.New()
+			system, _ := actors.New()
 			t.Cleanup(func() { _ = system.Close(Minute(t)) })
 			return system
 		})

@@ -3,6 +3,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.recipes.barriers.DistributedBarrier;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.leader.LeaderSelector;
 import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
@@ -37,6 +38,8 @@ final class Recipes {
                 return new Latch(curator(session), path, more[0]);
             case "selector":
                 return new Selector(curator(session), path);
+            case "barrier":
+                return barrier(new DistributedBarrier(curator(session), path));
             case "simple-queue":
                 return new Queue(new SimpleDistributedQueue(curator(session), path)::offer);
             case "distributed-queue":
@@ -58,6 +61,23 @@ final class Recipes {
 
     private static ZooKeeper plain(Driver.Target session) {
         return ((Plain) session).zk;
+    }
+
+    private static Driver.Target barrier(DistributedBarrier barrier) {
+        return (verb, a) -> {
+            switch (verb) {
+                case "create":
+                    barrier.setBarrier();
+                    return new String[0];
+                case "remove":
+                    barrier.removeBarrier();
+                    return new String[0];
+                case "wait": // patience in ms
+                    return new String[] {barrier.waitOnBarrier(Long.parseLong(a[0]), TimeUnit.MILLISECONDS) ? "yes" : "no"};
+                default:
+                    throw new KeeperException.UnimplementedException();
+            }
+        };
     }
 
     /** A way of having something, for a time. */

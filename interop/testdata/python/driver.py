@@ -118,6 +118,22 @@ class Candidate:
         return [",".join(self.make().contenders())]
 
 
+class Barrier:
+    def __init__(self, recipe):
+        self.recipe = recipe
+
+    def create(self):
+        self.recipe.create()
+        return []
+
+    def remove(self):
+        self.recipe.remove()
+        return []
+
+    def wait(self, millis):
+        return ["yes" if self.recipe.wait(timeout=int(millis) / 1000.0) else "no"]
+
+
 class Queue:
     def __init__(self, recipe):
         self.recipe = recipe
@@ -145,6 +161,7 @@ def make(kind, session, path, *more):
         "lock-beside": lambda: Possession(c.Lock(path, extra_lock_patterns=LOCKS)),
         "read-beside": lambda: Possession(c.ReadLock(path, extra_lock_patterns=WRITERS)),
         "write-beside": lambda: Possession(c.WriteLock(path, extra_lock_patterns=ALL)),
+        "barrier": lambda: Barrier(c.Barrier(path)),
         "queue": lambda: Queue(c.Queue(path)),
         "locking-queue": lambda: LockingQueue(c.LockingQueue(path)),
     }

@@ -52,7 +52,7 @@ func (shared) LeavesAnother(self, last znode.Contender) bool {
 
 // ErrLimit fails the claims of a semaphore: its limit is not the expected one, or is too small for
 // them.
-var ErrLimit = errors.New("lock: the semaphore's limit is another")
+var ErrLimit = errors.New("the semaphore's limit is another")
 
 // Permits is the rule of semaphores: it is a contender's turn when it and all ahead of it fit under
 // the limit, which is in the data of the contenders' parent. A contender that does not fit blocks
@@ -64,6 +64,8 @@ type Permits struct {
 	first  int  // the expected limit
 	agreed bool // the first read showed it
 	limit  int  // as last read; the expected one before
+
+	Follows func() bool // any limit is right, since the instance has set it; nil: never
 }
 
 // AtMost is the rule of a semaphore with n permits, for one instance.
@@ -104,7 +106,7 @@ func (p *Permits) agree(data []byte) (unset bool, err error) {
 	switch {
 	case err != nil || n < 1:
 		return false, fmt.Errorf("%w: the parent's data are no number of permits", ErrLimit)
-	case !p.agreed && n != p.first:
+	case !p.agreed && n != p.first && (p.Follows == nil || !p.Follows()):
 		return false, fmt.Errorf("%w: it is %d, not %d", ErrLimit, n, p.first)
 	}
 	p.agreed, p.limit = true, n

@@ -1,6 +1,7 @@
 package contenders
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -24,7 +25,8 @@ type Entry struct {
 	Since     time.Time // when it was created, by the server's clock
 
 	// From its data.
-	Data    []byte // without the notes before them (znode.Notes), except a revocation
+	Data    []byte // its own, without the notes before them (znode.Notes)
+	Revoked bool   // it is asked to give up
 	Owner   session.Identity
 	Held    bool      // they say that it holds; only contenders of semaphores are marked so
 	Granted time.Time // when it was marked; zero if that is unknown
@@ -33,17 +35,18 @@ type Entry struct {
 // read returns the entry with what a contender's data say. A reader that was a writer has the
 // writer's Czxid there; czxid is the znode's own.
 func (e Entry) read(data []byte, czxid int64) Entry {
-	e.Token, e.Data = czxid, data
 	notes, body := znode.ParseNotes(data)
+	e.Token, e.Revoked, e.Data = czxid, notes.Unlock, bytes.TrimPrefix(data, []byte(znode.Unlock+"\n"))
 	placed := notes.Placed > 0 && e.Contender.Kind == znode.Read
 	if placed {
 		e.Token = notes.Placed
 	}
 	e.Held = notes.Held && e.Contender.Marks()
 	if e.Held || placed { // otherwise what looks like notes is its own data
-		e.Data = znode.Notes{Unlock: notes.Unlock}.Write(body)
+		e.Data = body
 	}
-	e.Owner, e.Data = znode.CutIdentity(e.Data)
+	owner, rest := znode.CutIdentity(e.Data)
+	e.Owner, e.Data = session.Identity(owner), znode.Unshield(rest)
 	return e
 }
 
@@ -76,6 +79,7 @@ type Record struct {
 	znode.Record
 	At     time.Time // when it was written, by the server's clock
 	Unread bool      // this session may not read it
+	Stale  bool      // of an observer: the connection is down
 }
 
 // ReadRecord reads the record under a path. Without one it is the zero value.

@@ -100,7 +100,7 @@ type follower struct {
 
 func newFollower(s *session.Session, path string, out *notify.Latest[Observation], self actors.Self[sighted]) *follower {
 	f := &follower{path: path, out: out, self: self}
-	s.Start()
+	recipe.Start(s)
 	f.client, _ = seam.NewClient(s, "contender:"+path, func(n seam.Event) { self.Ref().Tell(noticed{n}) }, nil)
 	return f
 }

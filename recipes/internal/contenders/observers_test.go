@@ -97,7 +97,7 @@ var subjects = map[string]subject{
 	"barrier.Observe": {
 		kind: "barrier view",
 		begin: func(ctx context.Context, s *session.Session, path string) func() string {
-			return observed(must(barrier.New(s, path)).Observe(ctx))
+			return observed(must(barrier.New(s, path)).ObserveStatus(ctx))
 		},
 		first: func(*session.Session, string) {},
 		then:  func(s *session.Session, path string) { create(s, path, "") },
@@ -119,7 +119,7 @@ var subjects = map[string]subject{
 		},
 		first: func(s *session.Session, path string) { create(s, path+"/one", "", session.Ephemeral()) },
 		then:  func(s *session.Session, path string) { create(s, path+"/two", "", session.Ephemeral()) },
-		sees:  "ID:two",
+		sees:  "Name:two",
 	},
 	"election.Observe": {
 		kind: "election view",
@@ -128,11 +128,11 @@ var subjects = map[string]subject{
 		},
 		first: func(*session.Session, string) {},
 		then: func(s *session.Session, path string) {
-			e := must(election.New(s, path, election.WithID("she")))
+			e := must(election.New(s, path, election.WithName("she")))
 			e.Campaign()
 			<-e.Leader()
 		},
-		sees: "ID:she",
+		sees: "Name:she",
 	},
 	"lock.Observe": {
 		kind: "lock view",

@@ -24,7 +24,7 @@ func TestOfWhatMayNotBeRead(t *testing.T) {
 			t.Parallel()
 			bubble.Run(t, func(t *bubble.World) {
 				s := t.Session()
-				_, err := s.Create(t.Context(), "/a", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
+				_, err := s.Create(t.Context(), "/a", nil, session.WithNodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
 				require.NoError(t, err)
 				for path, want := range map[string]bool{"/a": true, "/b": false} {
 					exists, err := presence.Of(t.Context(), s, path)

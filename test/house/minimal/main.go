@@ -24,7 +24,7 @@ func hold(ctx context.Context, servers []string) error {
 	if err != nil {
 		return err
 	}
-	defer sess.CloseWithin(time.Second)
+	defer session.CloseWithin(sess, time.Second)
 	l, err := lock.New(sess, "/lock")
 	if err != nil {
 		return err

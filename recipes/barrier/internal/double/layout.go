@@ -173,10 +173,10 @@ func (v Verdict) full(children int32) bool {
 
 // The errors of claims.
 const (
-	ErrBroken    = sentinel.ConstError("barrier: the round was broken")
-	ErrDiffering = sentinel.ConstError("barrier: the parties disagree about their number")
-	ErrCrowd     = sentinel.ConstError("barrier: too many parties")
-	ErrReplaced  = sentinel.ConstError("barrier: replaced by a later party with the same id")
+	ErrBroken    = sentinel.ConstError("the round was broken")
+	ErrDiffering = sentinel.ConstError("the parties disagree about their number")
+	ErrCrowd     = sentinel.ConstError("too many parties")
+	ErrReplaced  = sentinel.ConstError("replaced by a later party with the same name")
 )
 
 // broken returns the error for a round that was broken.

@@ -9,8 +9,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/internal/owner"
 )
 
-// ErrDuplicate: another member lives under the same id.
-var ErrDuplicate = errors.New("group: another member has this id")
+// ErrDuplicate: another member lives under the same name.
+var ErrDuplicate = errors.New("another member has this name")
 
 // Config is what a member knows of itself.
 type Config struct {

@@ -113,20 +113,22 @@ func (q Queue) Names(ctx context.Context, path string, failed *error) []string {
 	return list(ctx, q, path, func(name string) (string, bool) { return name, true }, cmp.Compare, failed)
 }
 
-// Len counts the items: waiting, being processed, and delayed. It is an estimate while others put
+// Count counts the items, and among them those that are delayed. It is an estimate while others put
 // and take.
-func (q Queue) Len(ctx context.Context) (n int, err error) {
-	for _, err := range q.items(ctx, delayed, others) {
+func (q Queue) Count(ctx context.Context) (all, later int, err error) {
+	for i, err := range q.items(ctx, delayed, others) {
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		n++
+		if all++; i.Bucket.Lane.Later {
+			later++
+		}
 	}
-	return n, nil
+	return all, later, nil
 }
 
-// Count counts the items that a capacity limits: all children of the buckets, without listing them.
-func (q Queue) Count(ctx context.Context) (n int, err error) {
+// Size counts the items that a capacity limits: all children of the buckets, without listing them.
+func (q Queue) Size(ctx context.Context) (n int, err error) {
 	err = q.Session.Sync(ctx, string(q.Root))
 	for _, b := range append(q.buckets(ctx, delayed, &err), q.buckets(ctx, others, &err)...) {
 		stat, _, failed := q.Session.Exists(ctx, q.Root.Bucket(b))

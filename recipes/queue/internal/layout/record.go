@@ -123,8 +123,8 @@ func ParseSize(data []byte) (Size, bool) {
 
 // Errors that users see: package queue has the same ones.
 const (
-	ErrEmpty     = sentinel.ConstError("queue: empty")
-	ErrFull      = sentinel.ConstError("queue: full")
-	ErrDuplicate = sentinel.ConstError("queue: an item with this id is in the queue")
-	ErrCapacity  = sentinel.ConstError("queue: the queue has another capacity")
+	ErrEmpty     = sentinel.ConstError("the queue is empty")
+	ErrFull      = sentinel.ConstError("the queue is full")
+	ErrDuplicate = sentinel.ConstError("an item with this id is in the queue")
+	ErrCapacity  = sentinel.ConstError("the queue has another capacity")
 )

@@ -91,7 +91,7 @@ func (p *Producer) count(calls []*Call) error {
 	if err != nil {
 		return err
 	}
-	n, err := browse.Queue{Session: p.session, Root: r}.Count(context.Background())
+	n, err := browse.Queue{Session: p.session, Root: r}.Size(context.Background())
 	if err != nil {
 		return err
 	}

@@ -111,13 +111,13 @@ type (
 
 // The errors of the requests.
 const (
-	ErrDuplicate      = sentinel.ConstError("twopc: the name is taken")
-	ErrFinished       = sentinel.ConstError("twopc: a transaction with this id has ended, and its outcome has not been acknowledged")
-	ErrBusy           = sentinel.ConstError("twopc: the inbox of a site is full")
-	ErrGone           = sentinel.ConstError("twopc: the transaction is gone, and its outcome is unknown")
-	ErrNotRecoverable = sentinel.ConstError("twopc: there is nothing to take over")
-	ErrWithdrew       = sentinel.ConstError("twopc: withdrawn before it began")
-	ErrDecided        = sentinel.ConstError("twopc: the transaction is decided")
-	ErrVoted          = sentinel.ConstError("twopc: this site has already voted differently")
-	ErrUndecided      = sentinel.ConstError("twopc: the transaction is not decided")
+	ErrDuplicate      = sentinel.ConstError("the name is taken")
+	ErrFinished       = sentinel.ConstError("a transaction with this id has ended, and its outcome has not been acknowledged")
+	ErrBusy           = sentinel.ConstError("the inbox of a site is full")
+	ErrGone           = sentinel.ConstError("the transaction is gone, and its outcome is unknown")
+	ErrNotRecoverable = sentinel.ConstError("there is nothing to take over")
+	ErrWithdrew       = sentinel.ConstError("withdrawn before it began")
+	ErrDecided        = sentinel.ConstError("the transaction is decided")
+	ErrVoted          = sentinel.ConstError("this site has already voted differently")
+	ErrUndecided      = sentinel.ConstError("the transaction is not decided")
 )

@@ -28,9 +28,7 @@ func newWitnesses(servers []string) (ws witnesses, err error) {
 
 func (ws witnesses) close() {
 	for _, s := range ws {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // its result does not matter any more
-		_ = s.Close(ctx)
-		cancel()
+		_ = session.CloseWithin(s, time.Second) // its result does not matter any more
 	}
 }
 

@@ -150,9 +150,7 @@ func (w *world) close() {
 		worker.kill()
 	}
 	if w.watcher != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // its result does not matter any more
-		_ = w.watcher.Close(ctx)
-		cancel()
+		_ = session.CloseWithin(w.watcher, time.Second) // its result does not matter any more
 	}
 	w.witnesses.close()
 	if w.memory != nil {

@@ -66,7 +66,7 @@ func (e *env) raiseAndLower(ctx context.Context, b *barrier.Barrier) {
 
 // doubleLoad: each worker is a party of a double barrier, and breaks a round now and then.
 func doubleLoad(ctx context.Context, e *env) {
-	d, err := barrier.NewDouble(e.sess, "/double/rounds", e.Workers, barrier.WithID(fmt.Sprintf("w%d", e.Index)))
+	d, err := barrier.NewDouble(e.sess, "/double/rounds", e.Workers, barrier.WithName(fmt.Sprintf("w%d", e.Index)))
 	if err != nil {
 		e.failed("new", err)
 		return

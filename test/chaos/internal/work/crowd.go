@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
@@ -39,7 +40,7 @@ func sessionsLoad(ctx context.Context, e *env) {
 		return
 	}
 	defer e.release(ctx, "close the second session", second.Close)
-	second.Start()
+	recipe.Start(second)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for i, s := range []*session.Session{e.sess, second, e.sess, second} {
@@ -97,7 +98,7 @@ func transferLoad(ctx context.Context, e *env) {
 
 // handOver leads, and hands over to a random candidate.
 func (e *env) handOver(ctx context.Context, id string) {
-	el, err := election.New(e.sess, "/transfer/line", election.WithID(id))
+	el, err := election.New(e.sess, "/transfer/line", election.WithName(id))
 	if err != nil {
 		e.failed("new", err)
 		return
@@ -114,7 +115,7 @@ func (e *env) handOver(ctx context.Context, id string) {
 			bounded, cancel := context.WithTimeout(ctx, e.Timeout)
 			all, err := el.Candidates(bounded)
 			if err == nil && len(all) > 1 {
-				err = t.TransferTo(bounded, all[1+e.rand.IntN(len(all)-1)].Path)
+				err = t.TransferTo(bounded, all[1+e.rand.IntN(len(all)-1)])
 			}
 			e.check(bounded, "transfer", err)
 			cancel()

@@ -15,7 +15,7 @@ func init() { loads["election"] = electionLoad }
 // electionLoad: each worker is a candidate, by Run or by a standing intent, and observes the
 // leader.
 func electionLoad(ctx context.Context, e *env) {
-	el, err := election.New(e.sess, "/election/line", election.WithID(e.Name))
+	el, err := election.New(e.sess, "/election/line", election.WithName(e.Name))
 	if err != nil {
 		e.failed("new", err)
 		return
@@ -58,7 +58,7 @@ func (e *env) runElection(ctx context.Context, el *election.Election, c claim) {
 func (e *env) campaign(ctx context.Context, el *election.Election, c claim) {
 	e.ask(c.thing, c.party)
 	el.Campaign()
-	defer e.release(ctx, "resign", el.Resign)
+	defer e.release(ctx, "withdraw", el.Withdraw)
 	select {
 	case t := <-el.Leader():
 		e.lead(ctx, el, t, c)
@@ -84,7 +84,7 @@ func (e *env) lead(ctx context.Context, el *election.Election, t *election.Term,
 	case 2:
 		all, err := el.Candidates(bounded)
 		if err == nil && len(all) > 1 {
-			err = t.TransferTo(bounded, all[len(all)-1].Path)
+			err = t.TransferTo(bounded, all[len(all)-1])
 		}
 		e.check(bounded, "transfer", err)
 	default:

@@ -38,7 +38,7 @@ func groupLoad(ctx context.Context, e *env) {
 
 // member joins, stays for a while, and leaves.
 func (e *env) member(ctx context.Context, g *group.Group, id string, n int) {
-	m, err := g.Join(group.Member{ID: id, Data: fmt.Append(nil, n)})
+	m, err := g.Join(group.Member{Name: id, Data: fmt.Append(nil, n)})
 	if err != nil {
 		e.failed("join", err)
 		return
@@ -74,7 +74,7 @@ func (e *env) member(ctx context.Context, g *group.Group, id string, n int) {
 		return
 	}
 	for _, other := range view.Members {
-		if other.ID == id {
+		if other.Name == id {
 			e.failed("members", errStill)
 		}
 	}
@@ -86,14 +86,14 @@ func (e *env) observeGroup(ctx context.Context, g *group.Group) {
 	for view := range g.Observe(ctx) {
 		seen := make(map[string]bool)
 		for _, m := range view.Members {
-			if seen[m.ID] {
+			if seen[m.Name] {
 				e.failed("observe", errTwice)
 			}
-			seen[m.ID] = true
-			if m.Token < newest[m.ID] {
-				e.failed("observe", fmt.Errorf("%s with token %d after %d", m.ID, m.Token, newest[m.ID]))
+			seen[m.Name] = true
+			if m.Token < newest[m.Name] {
+				e.failed("observe", fmt.Errorf("%s with token %d after %d", m.Name, m.Token, newest[m.Name]))
 			}
-			newest[m.ID] = m.Token
+			newest[m.Name] = m.Token
 		}
 	}
 }

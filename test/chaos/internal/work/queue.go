@@ -157,8 +157,8 @@ func (e *env) collect(ctx context.Context, q workQueue) error {
 			f := e.fork()
 			dealt.Go(func() error { f.deal(ctx, q, i); return nil }) // owner: collect; ends when the item is settled
 		case <-time.After(200 * time.Millisecond):
-			n, err := q.Len(ctx)
-			if err != nil || n == 0 {
+			all, err := q.Stats(ctx)
+			if err != nil || all.Items == 0 {
 				return err
 			}
 		case <-ctx.Done():
@@ -253,7 +253,7 @@ func (e *env) deal(ctx context.Context, q workQueue, i *queue.Item) {
 		return // the other half of lost items are settled all the same, which has to be refused
 	}
 	if !draining && e.rand.IntN(6) == 0 {
-		e.release(ctx, "nack", func(ctx context.Context) error { return i.Nack(ctx, queue.After(0)) })
+		e.release(ctx, "nack", func(ctx context.Context) error { return i.Nack(ctx, queue.WithPause(0)) })
 		return
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*e.Timeout)

@@ -158,9 +158,9 @@ func (e *env) participate(ctx context.Context, p *twopc.Proposal) {
 	party, came := siteName(e.Index), history.Now()
 	pause(ctx, e.span(50*time.Millisecond))
 	if p.Voted() == twopc.Undecided {
-		vote, cast := "commit", p.Commit
+		vote, cast := "commit", p.VoteCommit
 		if e.rand.IntN(8) == 0 {
-			vote, cast = "abort", func(ctx context.Context) error { return p.Abort(ctx, "chance") }
+			vote, cast = "abort", func(ctx context.Context) error { return p.VoteAbort(ctx, "chance") }
 		}
 		err := cast(ctx)
 		if err == nil {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
@@ -107,7 +108,11 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	defer stop()
 	busy, drain := context.WithCancel(ctx)
 	defer drain()
-	system, other := actors.New(), &rival{servers: cfg.Direct}
+	system, err := actors.New()
+	if err != nil {
+		return err
+	}
+	other := &rival{servers: cfg.Direct}
 	options := []session.Option{
 		session.WithTimeout(cfg.Timeout), session.WithTick(cfg.Tick), session.WithNamespace(Root), session.WithSystem(system),
 	}
@@ -119,7 +124,7 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	sess.Start()
+	recipe.Start(sess)
 	e := &env{Config: cfg, Writer: w, sess: sess, busy: busy}
 	e.open = func() (*session.Session, error) {
 		s, err := session.New(cfg.Servers, options...)

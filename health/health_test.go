@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/fxmodule/health"
+	"github.com/troupe-go/troupe/health"
 	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"

@@ -11,9 +11,9 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Ready answers 200 while the session has a connection to ZooKeeper, and 503 otherwise, with the
-// state in the body, and why there is no connection: for the probe that decides whether requests
-// are sent here. A service that can answer without ZooKeeper does not want it.
+// Ready answers 200 while the session is connected to ZooKeeper, and 503 otherwise. The body has
+// the state, and why there is no connection. Use it for the probe that decides whether this process
+// gets requests, unless the service can answer them without ZooKeeper.
 func Ready(s *session.Session) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		is := s.Status()
@@ -25,9 +25,9 @@ func Ready(s *session.Session) http.Handler {
 	})
 }
 
-// Live answers 200 until the session is over for good (session.Session.Done), and 503 from then on,
-// with the cause in the body: for the probe whose failure restarts the process. An outage of
-// ZooKeeper is no such failure: a restart of every process would not end it.
+// Live answers 200 until the session has ended for good (session.Session.Done), and 503 from then
+// on, with the cause in the body. Use it for the probe whose failure restarts the process. It
+// answers 200 during an outage of ZooKeeper, since restarting every process would not end that.
 func Live(s *session.Session) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		select {
