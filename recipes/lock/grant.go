@@ -11,6 +11,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/fence"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -123,7 +124,7 @@ func (l *Lock) revoke(ctx context.Context, c Contender) error {
 		return fmt.Errorf("%w: c.Path: not that of a contender of %s", session.ErrInvalidPath, l.path)
 	}
 	for {
-		data, stat, err := l.read(ctx, c)
+		data, stat, err := contenders.ReadOwn(ctx, l.session, c.Path, c.Token)
 		if err != nil || znode.Revoked(data) {
 			return err
 		}
@@ -132,29 +133,6 @@ func (l *Lock) revoke(ctx context.Context, c Contender) error {
 			return err
 		}
 	}
-}
-
-// read reads a contender's data. If the server does not have the znode, it syncs with a quorum and
-// reads again, since the server may lag behind. A znode that was created later under the same name
-// is another contender: the error is session.ErrNoNode.
-func (l *Lock) read(ctx context.Context, c Contender) ([]byte, session.Stat, error) {
-	data, stat, err := l.session.Get(ctx, c.Path)
-	if errors.Is(err, session.ErrNoNode) {
-		if err = l.session.SyncQuorum(ctx, c.Path); err == nil {
-			data, stat, err = l.session.Get(ctx, c.Path)
-		}
-	}
-	if err == nil && !c.at(session.Data{Bytes: data, Stat: stat}) {
-		err = fmt.Errorf("%w: another has its name now", session.ErrNoNode)
-	}
-	return data, stat, err
-}
-
-// at tells whether a znode at the contender's path is its own. That of a reader that was a writer
-// says which token it has.
-func (c Contender) at(s session.Data) bool {
-	notes, _ := znode.ParseNotes(s.Bytes)
-	return c.Token == 0 || c.Token == s.Stat.Czxid || c.Token == notes.Placed && kindOf(c.Path) == znode.Read
 }
 
 // Break calls [Lock.Revoke], waits for the grace period, and deletes the contender's znode if it
@@ -169,55 +147,19 @@ func (c Contender) at(s session.Data) bool {
 // deleted. Names of Troupe's layout have a GUID and do not occur again. A contender without a token
 // ([Contender].Unread) can't be told from another: it is refused with session.ErrNoAuth.
 func (l *Lock) Break(ctx context.Context, c Contender, grace time.Duration) error {
-	return failed(l.session, "break", c.Path, gone(l.breaks(ctx, c, grace)))
-}
-
-func (l *Lock) breaks(ctx context.Context, c Contender, grace time.Duration) error {
+	var err error
 	switch {
 	case grace < 0:
-		return errors.New("grace: negative")
+		err = errors.New("grace: negative")
 	case c.Token == 0 && !l.simple():
-		return fmt.Errorf("%w: c.Token: 0, so it is not known which znode is meant", session.ErrNoAuth)
+		err = fmt.Errorf("%w: c.Token: 0, so it is not known which znode is meant", session.ErrNoAuth)
+	default:
+		err = l.revoke(ctx, c)
 	}
-	if err := l.revoke(ctx, c); err != nil {
-		return err
+	if err == nil {
+		err = contenders.Break(ctx, l.session, c.Path, c.Token, grace)
 	}
-	watching, stop := context.WithCancel(ctx)
-	defer stop()
-	patience := time.NewTimer(grace)
-	defer patience.Stop()
-	states := l.session.WatchData(watching, c.Path)
-	for {
-		select {
-		case state, open := <-states:
-			switch {
-			case !open:
-				states = nil // no further states: wait for the grace period
-			case !state.Stale && !(state.Exists && c.at(state)):
-				return nil
-			}
-		case <-patience.C:
-			return l.remove(ctx, c)
-		case <-l.session.Done():
-			return l.session.Err()
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// remove deletes a contender's znode, and reads it again if it was written meanwhile or a reply was
-// lost.
-func (l *Lock) remove(ctx context.Context, c Contender) error {
-	for {
-		_, stat, err := l.read(ctx, c)
-		if err == nil {
-			err = l.session.Delete(ctx, c.Path, stat.Version)
-		}
-		if !errors.Is(err, session.ErrBadVersion) && !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil {
-			return err
-		}
-	}
+	return failed(l.session, "break", c.Path, gone(err))
 }
 
 func gone(err error) error {
