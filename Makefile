@@ -33,7 +33,7 @@ TEST := $(GO) test -trimpath -count=1 -timeout $(TIMEOUT)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test test-real race mutants soak check lint chaos chaos-check fuzz bench-peers growth benchstat cover house way tidy docs
+.PHONY: help deps build test test-real race mutants soak check lint chaos chaos-check fuzz apidiff bench-peers growth benchstat cover house way tidy docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ chaos-check: ## check the checker of `make chaos`: two of the mutants must be ca
 fuzz: ## run every fuzz target for a while: FUZZTIME=10s
 	@tools/fuzz $(FUZZTIME)
 
+apidiff: ## what has changed for those who import a package since the last tag; what breaks their code needs a row in the changelog (SINCE=commit)
+	@GO="$(GO)" tools/apidiff $(SINCE)
+
 bench-peers: ## measure beside raw requests, go-zookeeper, Curator and kazoo on real servers, a quarter of an hour: ARGS="-rows handover -rounds 3 -servers 1"
 	$(GO) build -o $(PEERS) ./bench/peers
 	$(PEERS) $(ARGS)
@@ -92,8 +95,9 @@ cover: ## run all tests and show what they cover, in coverage.txt and in sum
 	$(GO) test -timeout $(TIMEOUT) -coverpkg=./... -coverprofile=coverage.txt $(PACKAGES)
 	@$(GO) tool cover -func=coverage.txt | tail -1
 
-house: ## hold the source to its budgets: lines of each part, types on the way of a lock, methods of a type, imports that run upwards, names that are to go
+house: ## hold the source to its budgets: lines of each part, what a program with a lock links, types on the way of a lock, methods of a type, imports that run upwards, names that are to go, the page of licences
 	$(GO) run ./test/house
+	@GO="$(GO)" tools/licences check
 
 way: ## print the functions that an operation runs, from each request, reply and event to the next: OP=lock, watch, config, election or item
 	@$(GO) run ./test/house -way $(OP)

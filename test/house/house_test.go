@@ -60,6 +60,16 @@ func TestWhatIsLinkedHasALimit(t *testing.T) {
 	require.Regexp(t, `linked +3 +\d+\n.*\ncommands and fx +2 `, out.String())
 }
 
+func TestWhatALockLinksHasALimit(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.Empty(t, countLinked(&out, binary{linkedPackages, linkedModules, linkedBytes}))
+	require.Equal(t, []string{
+		fmt.Sprintf("a program with a session and a lock: %d packages that are not Go's, of %d (docs/decisions/0049)", linkedPackages+1, linkedPackages),
+		fmt.Sprintf("a program with a session and a lock: %d bytes, of %d (docs/decisions/0049)", linkedBytes+1, linkedBytes),
+	}, countLinked(&out, binary{linkedPackages + 1, linkedModules, linkedBytes + 1}))
+}
+
 func TestMethodsAndArrowsHaveABudget(t *testing.T) {
 	t.Parallel()
 	methods := func(n int) string {

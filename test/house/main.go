@@ -54,7 +54,11 @@ func measure(root, op string, out io.Writer) (over []string, err error) {
 		printWay(out, stages)
 		return nil, nil
 	}
-	over = slices.Concat(countLines(out, files), countSums(out, files, linked), countTypes(out, stages))
+	program, err := build(root, "./test/house/minimal")
+	if err != nil {
+		return nil, err
+	}
+	over = slices.Concat(countLines(out, files), countSums(out, files, linked), countLinked(out, program), countTypes(out, stages))
 	for _, count := range []func(io.Writer, []*file) []string{countMethods, countFace, countArrows, countNames, countFailures} {
 		over = append(over, count(out, files)...)
 	}
