@@ -84,8 +84,12 @@ type Closer interface {
 //
 //	defer session.CloseWithin(sess, 5*time.Second)
 //
-// Errors are those of the Close of c; [context.DeadlineExceeded] if d has passed.
+// Errors are those of the Close of c; [context.DeadlineExceeded] if d has passed. If c is nil there
+// is nothing to close.
 func CloseWithin(c Closer, d time.Duration) error {
+	if s, is := c.(*Session); c == nil || is && s == nil {
+		return nil
+	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), d, fmt.Errorf("not closed within %v: %w", d, context.DeadlineExceeded)) // nothing of the caller's bounds it
 	defer cancel()
 	return c.Close(ctx)

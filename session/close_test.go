@@ -320,6 +320,9 @@ func TestCloseWithin(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, slow := w.open(), w.open()
 		require.NoError(w, session.CloseWithin(s, time.Second))
+		for _, none := range []session.Closer{nil, (*session.Session)(nil)} { // New has failed, say
+			require.NoError(w, session.CloseWithin(none, time.Second))
+		}
 		heal := w.srv.Slow(id(slow), 2*time.Second)
 		began := time.Now()
 		err := session.CloseWithin(slow, time.Second)

@@ -245,7 +245,7 @@ func TestAnIdentityThatIsNotValidIsNobodys(t *testing.T) {
 	for _, data := range []string{
 		"", "by ", "by {}\n", "by {\n", "by null\n", "by []\n", `by {"pid":1}`, `by {"pid":-1}` + "\n", `by {"pid":1e9}` + "\n", `by {"pid":"1"}` + "\n",
 		`by {"name":5}` + "\n", `by {"name":"\u0007"}` + "\n", `by {"host":"\u202e"}` + "\n", "by {\"name\":\"\x1b\"}\n", "by {\"name\":\"\xff\"}\n",
-		`by {"name":"` + strings.Repeat("n", 256) + `"}` + "\n", `x by {"pid":1}` + "\n", "held\n" + `by {"pid":1}` + "\n", `unlockby {"pid":1}` + "\n",
+		`by {"name":"` + strings.Repeat("n", 256) + `"}` + "\n", `x by {"pid":1}` + "\n", "held\n" + `by {"pid":1}` + "\n", `unlockby {"pid":1}` + "\n", `by  {"pid":1}` + "\n",
 	} {
 		i, rest := znode.CutIdentity([]byte(data))
 		require.Zero(t, i, "%q", data)

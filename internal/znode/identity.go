@@ -91,8 +91,8 @@ func CutIdentity(data []byte) (Identity, []byte) {
 		head = len(Unlock) + 1
 	}
 	line, rest, whole := bytes.Cut(data[head:], []byte("\n"))
-	text, is := bytes.CutPrefix(line, []byte("by "))
-	if i := ParseIdentity(text); whole && is && i != (Identity{}) {
+	text, _ := bytes.CutPrefix(line, []byte("by "))
+	if i := ParseIdentity(text); whole && bytes.HasPrefix(line, []byte(By)) && i != (Identity{}) {
 		return i, append(data[:head:head], rest...)
 	}
 	return Identity{}, data

@@ -127,8 +127,12 @@ func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 // ACL forbids this session to read the znode, or to delete it; session.ErrInvalidPath if the
 // candidate is not one of this election; session.ErrClosed.
 func (e *Election) Break(ctx context.Context, c Candidate, grace time.Duration) error {
-	ask := func() error { return e.check(c) } // a candidate can't be asked to go
-	return recipe.Failed(e.session, "break", c.Path, contenders.Break(ctx, e.session, c.Path, c.Token, grace, ask))
+	err := e.check(c)
+	if err == nil {
+		ask := func(string) error { return nil } // a candidate can't be asked to go
+		err = contenders.Break(ctx, e.session, c.Path, c.Token, grace, ask)
+	}
+	return recipe.Failed(e.session, "break", c.Path, err)
 }
 
 // check refuses what is no candidate of this election, so that no other znode is deleted.

@@ -184,7 +184,12 @@ func (t *Term) clearance(ctx context.Context, to Candidate) ([]session.Op, error
 		return slices.IndexFunc(entries, func(e contenders.Entry) bool { return e.Path == path })
 	}
 	current, target := at(t.Path()), at(to.Path)
-	if target < 0 || entries[target].Token != to.Token {
+	switch {
+	case target < 0:
+		return nil, session.ErrNoNode
+	case entries[target].Unread:
+		return nil, session.ErrNoAuth
+	case entries[target].Token != to.Token:
 		return nil, session.ErrNoNode
 	}
 	ops := []session.Op{session.CheckOp(to.Path, -1)}

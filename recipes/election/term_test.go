@@ -286,3 +286,17 @@ func TestAnotherCandidateUnderTheName(t *testing.T) {
 		require.NoError(t, term.Err())
 	})
 }
+
+// A candidate that was listed before its ACL forbade to read it is there: ErrNoAuth.
+func TestATransferToOneThatMayNotBeRead(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		a, b := candidate(w, w.Session(), "a"), candidate(w, w.Session(), "b")
+		term := leads(w, a)
+		waits(w, b)
+		before := must(a.Candidates(w.Context()))[1]
+		must(w.Session().SetACL(w.Context(), before.Path, []session.ACL{{Perms: session.PermAll, Scheme: "digest", ID: "a:b"}}, -1))
+		require.ErrorIs(w, term.TransferTo(w.Context(), before), session.ErrNoAuth)
+		require.ErrorIs(w, term.TransferTo(w.Context(), must(a.Candidates(w.Context()))[1]), session.ErrNoAuth)
+		require.ErrorIs(w, a.Break(w.Context(), election.Candidate{}, 0), session.ErrInvalidPath)
+	})
+}

@@ -107,10 +107,10 @@ func (g *Grant) lost() error {
 
 // Revoke asks a contender of this lock (see [Lock.Contenders]) to release: it writes "unlock", a
 // newline and the old data into its znode, and the holder's [Grant.Revoked] closes. If the
-// contender is waiting, Revoked closes when it is granted. A contender is asked only once. Errors:
-// session.ErrNoNode if it is gone, session.ErrNoAuth if the ACL forbids to read or write its znode;
-// session.ErrInvalidPath if its Path is not that of a contender of this lock, and
-// session.ErrUnsupported in the layout [Simple].
+// contender is waiting, Revoked closes when it is granted. A contender is asked only once; a writer
+// that downgrades is no longer asked then. Errors: session.ErrNoNode if it is gone,
+// session.ErrNoAuth if the ACL forbids to read or write its znode; session.ErrInvalidPath if its
+// Path is not that of a contender of this lock, and session.ErrUnsupported in the layout [Simple].
 //
 // The format is that of the revocable locks in ZooKeeper's recipes, so any client can ask.
 func (l *Lock) Revoke(ctx context.Context, c Contender) error {
@@ -139,7 +139,8 @@ func (l *Lock) revoke(ctx context.Context, c Contender) error {
 // still exists: the holder's Done closes within a few milliseconds and a round trip, with
 // session.ErrDeleted. The holder may still be writing when the next one is granted; tokens cover
 // that case. Break returns early when the contender releases, and with ctx's error, without
-// deleting, when ctx ends first. It is no error if the contender is gone.
+// deleting, when ctx ends first. It is no error if the contender is gone. A writer that downgrades
+// meanwhile is asked again, as the reader that it is then, and has the grace period again.
 //
 // Only the znode with the contender's Token is deleted, not one that was created later under its
 // name. Break reads it first, and then deletes that version. ZooKeeper has no delete by token: a
@@ -147,6 +148,6 @@ func (l *Lock) revoke(ctx context.Context, c Contender) error {
 // deleted. Names of Troupe's layout have a GUID and do not occur again. A contender without a token
 // ([Contender].Unread) can't be told from another: it is refused with session.ErrNoAuth.
 func (l *Lock) Break(ctx context.Context, c Contender, grace time.Duration) error {
-	ask := func() error { return l.revoke(ctx, c) }
+	ask := func(path string) error { return l.revoke(ctx, Contender{Path: path, Token: c.Token}) }
 	return failed(l.session, "break", c.Path, contenders.Break(ctx, l.session, c.Path, c.Token, grace, ask))
 }

@@ -118,7 +118,8 @@ func (l *Lock) Grant() *Grant {
 
 // Acquired delivers one [Grant] each time the standing intent wins. The channel is the same every
 // time, unbuffered, and never closes. A grant goes to exactly one receiver, and is withdrawn if it
-// ends before it is received. Select on [Lock.Done] as well.
+// ends before it is received. The grant before it has ended then, also if a select that has both
+// ready takes this one first. Select on [Lock.Done] as well.
 func (l *Lock) Acquired() <-chan *Grant { return l.instance.Won() }
 
 // Withdraw ends the standing intent, whether it waits or holds, and returns when ZooKeeper has

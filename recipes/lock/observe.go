@@ -273,8 +273,8 @@ type Status struct {
 }
 
 // ObserveStatus subscribes to this instance's position: the current one first, then each change;
-// the newest replaces one that was not received. The channel closes when ctx ends, or after Stopped
-// or Failed.
+// the newest replaces one that was not received. The channel closes when ctx ends (cancel it when
+// you leave the loop), or after Stopped or Failed.
 func (l *Lock) ObserveStatus(ctx context.Context) <-chan Status { return l.status.Subscribe(ctx) }
 
 func statusOf(m machine.Standing) Status {

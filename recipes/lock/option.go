@@ -43,9 +43,10 @@ func optionsOf(opts []Option) (options, error) {
 // In Troupe's layout the znode has lines of the recipe before them. Data that begin like one of
 // these ("unlock", a line "held" or "placed <number>", "by {"), or with an empty line, are written
 // with an empty line in front, which Contenders and Observe take off. In the layout of another
-// library the bytes are written as given: those that begin with "unlock" are taken for a
-// revocation there. For a shared lock, data that begin with a line "held" or "placed <number>" are
-// refused there, since a downgraded writer has such a line before its data.
+// library the bytes are written as given: those that begin with "unlock" are taken for a revocation
+// there, a line that begins with "by {" for an identity, and an empty line before any of these is
+// taken off. For a shared lock, data that begin with a line "held" or "placed <number>" are refused
+// there, since a downgraded writer has such a line before its data.
 func WithData(data []byte) Option {
 	return func(o *options) error {
 		o.claims.Data = slices.Clone(data)

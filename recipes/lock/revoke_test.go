@@ -195,3 +195,42 @@ func TestOnlyOwnContendersAreAsked(t *testing.T) {
 		}
 	})
 }
+
+// Another contender has the name of one that a server which lags behind still shows: Break by a
+// session on that server breaks the one that is meant.
+func TestBreakAtAServerThatLagsBehind(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		server := func(i int) []string { return w.Server.Hosts()[i : i+1] }
+		other, admin := w.HostOn("other", server(1)), by(w.HostOn("admin", server(0)).Session)
+		const name = path + "/x-1-0000000001" // without a GUID
+		create := func() lock.Contender {
+			must(other.Create(w.Context(), name, nil, session.Ephemeral(), session.Parents()))
+			return must(by(other.Session).Contenders(w.Context()))[0]
+		}
+		create()
+		must(admin.Contenders(w.Context()))
+		w.Server.Lag(0, 5)
+		require.NoError(w, other.Delete(w.Context(), name, -1))
+		require.NoError(w, admin.Break(w.Context(), create(), 0))
+		_, exists, err := other.Exists(w.Context(), name)
+		require.NoError(w, err)
+		require.False(w, exists)
+	}, zktest.WithServers(2))
+}
+
+// A writer that is to be broken downgrades: the reader is asked too, and broken after the grace
+// period.
+func TestBreakOfAWriterThatDowngrades(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		g, admin := held(w, writer(w.Host("a"))), by(w.Host("admin").Session)
+		broken := bubble.Begin(func() error { return admin.Break(w.Context(), of(g), time.Minute) })
+		bubble.Within(w, time.Second, g.Revoked())
+		reader := must(g.Downgrade(w.Context()))
+		bubble.Within(w, time.Second, reader.Revoked())
+		time.Sleep(50 * time.Second)
+		require.True(w, reader.Valid())
+		require.NoError(w, bubble.Within(w, time.Minute, broken))
+		bubble.Within(w, time.Second, reader.Done())
+		require.ErrorIs(w, reader.Err(), session.ErrDeleted)
+	})
+}

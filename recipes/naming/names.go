@@ -195,7 +195,7 @@ func (n *Names) visit(ctx context.Context, name string) (b Binding, below []stri
 		return b, nil, nil
 	}
 	for _, child := range children {
-		if _, _, marker := znode.Protection(child); marker && name == "" {
+		if _, rest, marked := znode.Protection(child); marked && rest == "name" && name == "" {
 			continue // the marker of a change under way: see once
 		}
 		if name != "" {
@@ -208,7 +208,8 @@ func (n *Names) visit(ctx context.Context, name string) (b Binding, below []stri
 
 // Observe subscribes to a name: the current binding first, or that there is none, and then each
 // newer one, which replaces one that was not received. It continues through expiry. The channel
-// closes when ctx or the session ends; at once if the name is not valid.
+// closes when ctx, the handle or the session ends (cancel ctx when you leave the loop), and at once
+// if the name is not valid.
 func (n *Names) Observe(ctx context.Context, name string) <-chan Binding {
 	out := notify.NewLatest[Binding]()
 	path, err := n.path("observe", "name", name)

@@ -48,6 +48,10 @@ func TestList(t *testing.T) {
 		n, _ := names(w)
 		all := must(n.List(w.Context(), ""))
 		require.Empty(w, all)
+		marked := "_c_01234567-89ab-4def-8123-456789abcdef-x" // like a marker of a change, but for its end
+		require.NoError(w, n.Bind(w.Context(), marked, []byte("x")))
+		require.Len(w, must(n.List(w.Context(), "")), 1)
+		require.NoError(w, n.Unbind(w.Context(), marked))
 		for _, name := range []string{"db", "db/b", "db/a/x", "dbx", "web"} {
 			require.NoError(w, n.Bind(w.Context(), name, []byte(name)))
 		}

@@ -22,6 +22,9 @@ func (q *Queue) Take(ctx context.Context) (*Item, error) {
 
 // Consumer takes items from a queue and delivers them on Items. It continues through disconnections
 // and expired sessions, and skips what is in its way: see [Consumer.Errors].
+//
+// To stop in order, leave the loop over Items when a context of yours ends, settle what is in hand,
+// and then call Close.
 type Consumer struct {
 	queue   *Queue
 	from    *intake // where it has its items from

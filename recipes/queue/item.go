@@ -56,6 +56,9 @@ func (i *Item) Priority() int { return i.from.Priority }
 // and with each consumer that died after it had claimed the item. It is kept in ZooKeeper.
 func (i *Item) Attempt() int { return i.from.Attempt }
 
+// Session is the session that took the item.
+func (i *Item) Session() *session.Session { return i.queue.session }
+
 // Valid tells whether the item belongs to this process at this instant: see [session.Hold.Valid].
 func (i *Item) Valid() bool { return i.Hold == nil || i.Hold.Valid() }
 

@@ -227,6 +227,7 @@ func autoAck(t *bubble.Cluster) {
 		require.NoError(t, i.Extend(bubble.Minute(t), time.Second))
 		require.NoError(t, i.Err())
 		require.True(t, i.Valid())
+		require.NotNil(t, i.Session())
 		require.NoError(t, i.Context().Err())
 		require.Equal(t, []any{1, int64(0), ""}, []any{i.Attempt(), i.Token(), i.Path()})
 	}

@@ -6,6 +6,7 @@ package twopc_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -312,5 +313,15 @@ func TestListTellsVotesAndAcknowledgements(t *testing.T) {
 			{ID: "z", Outcome: twopc.Committed, Sites: []string{"b", "a"}, Votes: map[string]twopc.Outcome{"b": twopc.Committed}},
 			{ID: "y", Outcome: twopc.Aborted, Reason: "no stock", Sites: []string{"b", "a"}, Votes: map[string]twopc.Outcome{"a": twopc.Committed, "b": twopc.Aborted}},
 		}, list())
+
+		acknowledged := false
+		w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpGetData && strings.HasPrefix(r.Path, path+"/tx/z/") && !acknowledged {
+				acknowledged = true
+				require.NoError(w, w.Server.Delete(r.Path)) // b acknowledges z
+			}
+			return zktest.Pass
+		})
+		require.Equal(w, twopc.Entry{ID: "z", Outcome: twopc.Committed, Sites: []string{"b", "a"}, Votes: map[string]twopc.Outcome{}}, list()[0], "a vote is gone since it was listed")
 	})
 }

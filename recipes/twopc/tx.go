@@ -227,10 +227,10 @@ type Entry struct {
 }
 
 // List reads all transactions under the path, of any coordinator, the oldest first: it syncs, and
-// reads each with its votes. It leaves out other znodes, and perhaps transactions that are
-// acknowledged meanwhile. Along with an error come the transactions that could be read. Errors:
-// session.ErrNoNode if there never was a transaction; others of ZooKeeper; ctx's cause;
-// session.ErrClosed.
+// reads each with its votes. It leaves out other znodes, and transactions that are complete
+// meanwhile: the coordinator and all sites have acknowledged. Along with an error come the
+// transactions that could be read. Errors: session.ErrNoNode if there never was a transaction;
+// others of ZooKeeper; ctx's cause; session.ErrClosed.
 func (c *Coordinator) List(ctx context.Context) (all []Entry, err error) {
 	if err := c.Err(); err != nil {
 		return nil, recipe.Failed(c.session, "list", c.path, err)
@@ -263,7 +263,9 @@ func (c *Coordinator) read(ctx context.Context, id string) (Entry, error) {
 	for _, site := range r.Sites {
 		path := c.root.Vote(id, r.GUID, site)
 		if _, name := znode.Split(path); err == nil && slices.Contains(names, name) {
-			data, stat, err = c.session.Get(ctx, path)
+			if data, stat, err = c.session.Get(ctx, path); errors.Is(err, session.ErrNoNode) {
+				return c.read(ctx, id) // acknowledged meanwhile: the record may be another, too
+			}
 			e.Votes[site] = Undecided
 			if stat.Version > 0 {
 				e.Votes[site] = Outcome(protocol.ParseVote(site, data).Outcome())
