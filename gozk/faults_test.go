@@ -136,7 +136,7 @@ func failAll(t *testing.T, seed uint64) {
 		checkError(t, err)
 		time.Sleep(time.Duration(steps.IntN(1500)) * time.Millisecond)
 	}
-	require.NoError(t, srv.Set("/p/a", []byte("last")))
+	require.NoError(t, srv.Znodes(t).Set("/p/a", []byte("last")))
 	time.Sleep(3 * time.Minute)
 	synctest.Wait()
 	require.Equal(t, "last", last)
