@@ -13,6 +13,7 @@ import (
 )
 
 func TestAParticipantHasEphemeralsUntilItEnds(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(s *zktest.Server, p *zktest.Participant){
 		"it leaves":         func(_ *zktest.Server, p *zktest.Participant) { p.Leave() },
 		"it expires":        func(s *zktest.Server, p *zktest.Participant) { s.Expire(p.SessionID()) },
