@@ -1,6 +1,7 @@
 package gozk_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -111,15 +112,17 @@ func failAll(t *testing.T, seed uint64) {
 		})
 	}
 	steps := rand.New(rand.NewPCG(seed, 2))
+	id := sess.Status().SessionID // the last one
 	for range 100 {
 		var err error
+		id = cmp.Or(conn.SessionID(), id)
 		switch steps.IntN(10) {
 		case 0:
-			srv.Expire(conn.SessionID())
+			srv.Expire(id)
 		case 1:
-			srv.Disconnect(conn.SessionID())
+			srv.Disconnect(id)
 		case 2:
-			heal := srv.Partition(conn.SessionID())
+			heal := srv.Partition(id)
 			time.Sleep(time.Duration(steps.IntN(20)) * time.Second)
 			heal()
 		case 3:

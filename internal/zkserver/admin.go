@@ -18,8 +18,8 @@ import (
 // Errors are ZooKeeper's codes, wrapped; after Close, ErrClosed.
 type Admin struct{ Server *Server }
 
-// Create makes a znode, with the parents that are missing: persistent, or a session's ephemeral, as
-// the flags say; then the session is not 0. It returns the path, with the number of a sequential one.
+// Create makes a znode, with the parents that are missing, of the kind the flags say: persistent
+// (session is 0), or a session's ephemeral. It returns the path, with the number if there is one.
 func (a Admin) Create(z *treefile.Znode, session int64, flags int32) (path string, err error) {
 	err = a.change("create", z.Path, session, func(plan *tree.Plan) error {
 		switch {
