@@ -1,6 +1,7 @@
 package gozk_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -111,15 +112,17 @@ func failAll(t *testing.T, seed uint64) {
 		})
 	}
 	steps := rand.New(rand.NewPCG(seed, 2))
+	id := sess.Status().SessionID // the last one
 	for range 100 {
 		var err error
+		id = cmp.Or(conn.SessionID(), id)
 		switch steps.IntN(10) {
 		case 0:
-			srv.Expire(conn.SessionID())
+			srv.Expire(id)
 		case 1:
-			srv.Disconnect(conn.SessionID())
+			srv.Disconnect(id)
 		case 2:
-			heal := srv.Partition(conn.SessionID())
+			heal := srv.Partition(id)
 			time.Sleep(time.Duration(steps.IntN(20)) * time.Second)
 			heal()
 		case 3:
@@ -136,7 +139,7 @@ func failAll(t *testing.T, seed uint64) {
 		checkError(t, err)
 		time.Sleep(time.Duration(steps.IntN(1500)) * time.Millisecond)
 	}
-	require.NoError(t, srv.Set("/p/a", []byte("last")))
+	require.NoError(t, srv.Znodes(t).Set("/p/a", []byte("last")))
 	time.Sleep(3 * time.Minute)
 	synctest.Wait()
 	require.Equal(t, "last", last)

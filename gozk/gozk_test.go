@@ -277,7 +277,7 @@ func TestALostAnswerOfAReadIsAskedForAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "data", string(data))
 		heal := srv.Partition(conn.SessionID())
-		require.NoError(t, srv.Set("/a", nil))
+		require.NoError(t, srv.Znodes(t).Set("/a", nil))
 		time.Sleep(time.Second)
 		require.Empty(t, watch)
 		heal()
@@ -331,7 +331,7 @@ func TestAWatchOfWhatIsMissingTellsOfABirth(t *testing.T) {
 		var once atomic.Bool
 		srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpExists && !once.Swap(true) {
-				assert.NoError(t, srv.Delete("/a"))
+				assert.NoError(t, srv.Znodes(t).Delete("/a"))
 			}
 			return zktest.Pass
 		})

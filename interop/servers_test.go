@@ -65,7 +65,7 @@ func TestKazooKnowsTheEmbeddedServer(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	s := zktest.Start(t, append(settings, zktest.WithVersion("3.8.4"))...)
-	require.NoError(t, s.Create("/large", []byte(strings.Repeat("x", 100_000))))
+	require.NoError(t, s.Znodes(t).Create("/large", []byte(strings.Repeat("x", 100_000))))
 	d, name := kazooDriver.get(t), t.Name()
 	ask := func(verb string, args ...string) []string {
 		t.Helper()

@@ -112,7 +112,7 @@ func TestAPossessionAfterALossIsLogged(t *testing.T) {
 		require.NoError(g, win().Release(g.ctx))
 		p := win()
 		require.Zero(g, log.Count("it is won"))
-		require.NoError(g, g.srv.Delete(p.Path()))
+		require.NoError(g, g.srv.Znodes(g).Delete(p.Path()))
 		<-p.Done()
 		p = win()
 		require.Equal(g, 1, log.Count(`level=INFO msg="it is won" after=`))
@@ -126,7 +126,7 @@ func TestAPossessionAfterALossIsLogged(t *testing.T) {
 			return zktest.Pass
 		})
 		time.Sleep(2 * time.Second) // the same warning is logged once a second
-		require.NoError(g, g.srv.Delete(p.Path()))
+		require.NoError(g, g.srv.Znodes(g).Delete(p.Path()))
 		<-p.Done()
 		withdrawn := bubble.Begin(func() error { return i.StandDown(g.ctx) })
 		time.Sleep(time.Second)
@@ -144,7 +144,7 @@ func TestAQueueAtThePathOfAnInstanceIsAWarning(t *testing.T) {
 	var log bubble.Log
 	inBubble(t, func(g *ground) {
 		for _, name := range []string{"", "/items", "/claims"} {
-			require.NoError(g, g.srv.Create("/queue"+name, nil))
+			require.NoError(g, g.srv.Znodes(g).Create("/queue"+name, nil))
 		}
 		i := g.claims(recipe.ClaimsConfig{})
 		require.NoError(g, g.claim(i).Release(g.ctx))

@@ -190,7 +190,7 @@ func TestWhatComesOverAConnectionIsToldBehindIt(t *testing.T) {
 		require.Equal(w, []string{"began 1"}, t.told())
 		unblock := session.BlockActor(s)
 		w.srv.Disconnect(id(s))
-		require.NoError(w, w.srv.Set("/a", []byte("new")))
+		require.NoError(w, w.srv.Znodes(w).Set("/a", []byte("new")))
 		answered := false
 		t.Read(1, "/a", true, func(session.Seen) { answered = true })
 		time.Sleep(time.Second)

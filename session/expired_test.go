@@ -141,7 +141,7 @@ func TestAnExpiryIsConfirmedBySeveralZnodes(t *testing.T) {
 		f.client.told()
 		f.depose()
 		<-held[deleted].Done()
-		require.NoError(w, w.srv.Delete(held[deleted].Path()))
+		require.NoError(w, w.srv.Znodes(w).Delete(held[deleted].Path()))
 		f.reachable.Store(1)
 		f.goneBeforeTheNext(2, func() {})
 	}, deposable...)

@@ -82,7 +82,7 @@ func lastZxid(w *harness, srv *zktest.Server) (zxid int64) {
 // reaches makes transactions up to one with that zxid.
 func reaches(w *harness, srv *zktest.Server, zxid int64) {
 	for lastZxid(w, srv) < zxid {
-		require.NoError(w, srv.Set("/", nil))
+		require.NoError(w, srv.Znodes(w).Set("/", nil))
 	}
 }
 
@@ -231,7 +231,7 @@ func TestAServerThatLagsHasLostNothing(t *testing.T) {
 // writes has others write something.
 func (w *harness) writes() {
 	for range 10 {
-		require.NoError(w, w.srv.Set("/", nil))
+		require.NoError(w, w.srv.Znodes(w).Set("/", nil))
 	}
 }
 

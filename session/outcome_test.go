@@ -305,7 +305,7 @@ func TestAWriteThatWasDeniedIsNotCarriedOutLate(t *testing.T) {
 		time.Sleep(timeout / 10)
 		heal()
 		time.Sleep(timeout)
-		require.ErrorIs(w, errOf(w.srv.Get("/late")), zktest.ErrNoNode)
+		require.ErrorIs(w, errOf(w.srv.Znodes(w).Get("/late")), zktest.ErrNoNode)
 		lives := slices.ContainsFunc(w.srv.Sessions(), func(s zktest.Session) bool { return s.ID == f.id })
 		require.Equal(w, closed, !lives)
 	}, zktest.WithServers(3))

@@ -36,9 +36,19 @@
 //	Intercept                      a request or its reply is dropped, delayed, refused, cut off
 //	SetSequence                    a counter is close to its limit
 //
-// [Server.Journal] lists every request with its result, for assertions. [Server.Tree] returns the
-// tree as JSON Lines; [WithTree] and [Server.Load] accept one. [Server.Create], Get, Set, Delete
-// and Children need no client. [Server.Dump] prints the whole state for humans.
+// # State
+//
+// [Server.Znodes] prepares the tree, waits for it and checks it, without a client:
+//
+//	z := server.Znodes(t)
+//	err := z.Create("/jobs/1", []byte("resize")) // for your service
+//	…
+//	z.Await(ctx, "/results/1") // it has done the job
+//	z.CheckData("/results/1", "done")
+//
+// [Server.Tree] returns the tree as JSON Lines; [WithTree] and [Server.Load] accept one.
+// [Server.Journal] lists every request with its result, for assertions. [Server.Dump] prints the
+// whole state for humans; it is logged when a test has failed.
 //
 // # Versions
 //
@@ -111,4 +121,13 @@
 //   - A multiRead whose answer is larger than 16 packets of the largest size ends the connection.
 //   - There is no TLS, no SASL, no admin server, no metrics exporter, no reconfig, no observer, and
 //     no disk.
+//
+// # Which file for which task
+//
+//	server.go, option.go  the server, its addresses and options
+//	fault.go              faults of sessions, machines and servers
+//	intercept.go          requests as a test sees them, and the journal
+//	state.go              sessions, the tree as text, Dump
+//	znodes.go, await.go   single znodes; waits and checks
+//	participant.go        sessions of others
 package zktest

@@ -10,25 +10,26 @@ import (
 
 // Expire ends a session now, as if its timeout had passed in silence: its ephemeral znodes are
 // deleted, its connection is closed, and when the client reconnects it is told that the session has
-// expired. It does nothing if there is no such session.
-func (s *Server) Expire(sessionID int64) { s.inner.Expire(sessionID) }
+// expired. It does nothing if the session has ended. For an id that the server has never given,
+// such as that of a client that is not connected, the test fails, as with all faults of sessions.
+func (s *Server) Expire(sessionID int64) { s.inner.Expire(known(s, sessionID)) }
 
 // ExpireSilently ends a session too, but the client is not told when it reconnects: it is given
 // another session with a different id, as ClickHouse Keeper does.
-func (s *Server) ExpireSilently(sessionID int64) { s.inner.Replace(sessionID) }
+func (s *Server) ExpireSilently(sessionID int64) { s.inner.Replace(known(s, sessionID)) }
 
 // Disconnect closes a session's connection. The session stays alive, and the client may reconnect
 // at once.
-func (s *Server) Disconnect(sessionID int64) { s.inner.Disconnect(sessionID) }
+func (s *Server) Disconnect(sessionID int64) { s.inner.Disconnect(known(s, sessionID)) }
 
 // Direction says in which direction a partition drops packets.
-type Direction = zkserver.Direction
+type Direction int
 
 // The directions of a partition.
 const (
-	Both       = zkserver.Both       // neither side hears the other
-	ToServer   = zkserver.ToServer   // what the client sends vanishes
-	FromServer = zkserver.FromServer // what the server sends vanishes
+	Both       Direction = iota // neither side hears the other
+	ToServer                    // what the client sends vanishes
+	FromServer                  // what the server sends vanishes
 )
 
 // Partition silently cuts a session's client off from all servers: nothing arrives in either
@@ -40,12 +41,12 @@ const (
 // heal ends it. Packets that were sent meanwhile then arrive, as with TCP's retransmission, on
 // connections that both sides still have open.
 func (s *Server) Partition(sessionID int64) (heal func()) {
-	return s.inner.Partition(sessionID, Both)
+	return s.PartitionOneWay(sessionID, Both)
 }
 
 // PartitionOneWay is [Server.Partition] in one direction.
 func (s *Server) PartitionOneWay(sessionID int64, d Direction) (heal func()) {
-	return s.inner.Partition(sessionID, d)
+	return s.inner.Partition(known(s, sessionID), zkserver.Direction(d))
 }
 
 // Host is a machine on which clients run. A partition of the host affects all their connections,
@@ -71,10 +72,12 @@ func (h Host) DialTimeout(network, addr string, timeout time.Duration) (net.Conn
 }
 
 // Partition cuts the host off, silently. Dialing hangs until its context ends.
-func (h Host) Partition() (heal func()) { return h.inner.PartitionHost(h.name, Both) }
+func (h Host) Partition() (heal func()) { return h.PartitionOneWay(Both) }
 
 // PartitionOneWay is [Host.Partition] in one direction.
-func (h Host) PartitionOneWay(d Direction) (heal func()) { return h.inner.PartitionHost(h.name, d) }
+func (h Host) PartitionOneWay(d Direction) (heal func()) {
+	return h.inner.PartitionHost(h.name, zkserver.Direction(d))
+}
 
 // Slow slows a session down, on its current connection and on later ones: what either side sends
 // arrives after the latency. The order is kept, and many requests can be in flight at once. Several
@@ -82,7 +85,7 @@ func (h Host) PartitionOneWay(d Direction) (heal func()) { return h.inner.Partit
 // would have. Only connections in memory are slowed down, those of [Server.Dialer] and
 // [Host.Dialer], not those through a socket.
 func (s *Server) Slow(sessionID int64, latency time.Duration) (heal func()) {
-	return s.inner.Slow(sessionID, latency)
+	return s.inner.Slow(known(s, sessionID), latency)
 }
 
 // SlowHandshakes makes each handshake cost its server this much work, 0 for none. Handshakes are
@@ -108,7 +111,7 @@ func (s *Server) Isolate() (heal func()) { return s.IsolateServer(0, 0) }
 // that time, as a real one does after syncLimit ticks: it drops its clients, and serves no requests
 // until healed.
 func (s *Server) IsolateServer(i int, limit time.Duration) (heal func()) {
-	return s.front(i).Isolate(limit)
+	return front(s, i).Isolate(limit)
 }
 
 // HoldUp has the i-th server hold back all requests that need the leader: writes, syncs and new
@@ -121,14 +124,14 @@ func (s *Server) IsolateServer(i int, limit time.Duration) (heal func()) {
 // belongs to this one, perhaps again, the write is carried out late: after what the session wrote
 // at others meanwhile. When 1,000 requests wait, no more are read. [Server.Kill], and the loss of
 // the majority, drop all of them.
-func (s *Server) HoldUp(i int) (heal func()) { return s.front(i).HoldUp() }
+func (s *Server) HoldUp(i int) (heal func()) { return front(s, i).HoldUp() }
 
 // Stop halts the i-th server as SIGSTOP halts a process: connections stay open, new ones are
 // accepted, nothing is read or answered. Continue ends it.
-func (s *Server) Stop(i int) { s.front(i).Stop() }
+func (s *Server) Stop(i int) { front(s, i).Stop() }
 
 // Continue ends a [Server.Stop]. Waiting requests are carried out.
-func (s *Server) Continue(i int) { s.front(i).Continue() }
+func (s *Server) Continue(i int) { front(s, i).Continue() }
 
 // Depose halts the i-th server, as [Server.Stop] does, and lets the others elect another leader;
 // until then the server counts as the leader. The others give every session its whole timeout
@@ -141,13 +144,13 @@ func (s *Server) Continue(i int) { s.front(i).Continue() }
 // sessions get no answer. Then it drops its clients and follows.
 //
 // So an answer of a leader proves nothing about the others, unless it is the answer to a write.
-func (s *Server) Depose(i int) { s.front(i).Depose() }
+func (s *Server) Depose(i int) { front(s, i).Depose() }
 
 // ExpireAlone has the i-th server, while it is deposed and does not know it, tell a client that its
 // session has expired, though the others keep the session and its znodes. A real leader that has
 // stood still for longer than the session's timeout does so: when it goes on, its own clock says
 // that it has heard nothing, and it tells that before it learns that it can't end the session.
-func (s *Server) ExpireAlone(i int, sessionID int64) { s.front(i).ExpireAlone(sessionID) }
+func (s *Server) ExpireAlone(i int, sessionID int64) { front(s, i).ExpireAlone(known(s, sessionID)) }
 
 // Kill ends the i-th server: its connections are reset and new ones refused, until
 // [Server.Restart]. Its sessions live on if the remaining servers are a majority. If they are not,
@@ -155,13 +158,13 @@ func (s *Server) ExpireAlone(i int, sessionID int64) { s.front(i).ExpireAlone(se
 // four-letter words that they are not serving. Session timeouts then stop running, since there is
 // no leader to expire sessions. A server that is stopped or isolated counts as lost too, except one
 // of two. [WithElection] sets how long it takes until the others serve if it was the leader.
-func (s *Server) Kill(i int) { s.front(i).Kill() }
+func (s *Server) Kill(i int) { front(s, i).Kill() }
 
 // Restart makes the i-th server listen again, at its old address, killing it first if it runs.
 // Sessions and znodes are kept. If there was no majority, every session has its whole timeout from
 // the moment there is a leader.
 func (s *Server) Restart(i int) error {
-	return s.front(i).Restart(context.Background()) // binding to loopback doesn't wait
+	return front(s, i).Restart(context.Background()) // binding to loopback doesn't wait
 }
 
 // LoseSessions expires all sessions. Between Kill and Restart it simulates a server that has lost
@@ -175,10 +178,18 @@ func (s *Server) LoseSessions() { s.inner.LoseSessions() }
 // client writes, opens a session, or sends a transaction that only checks. A real leader answers a
 // sync of its own clients at once, from its own tree, and that may be milliseconds behind what its
 // followers have answered, since it tells them to commit before it does so itself.
-func (s *Server) Lag(i, n int) { s.front(i).Lag(n) }
+func (s *Server) Lag(i, n int) { front(s, i).Lag(n) }
+
+// known fails the test for a session that never was.
+func known(s *Server, sessionID int64) int64 {
+	if !(zkserver.Admin{Server: s.inner}).Knows(sessionID) {
+		s.fatal("zktest: this server has never opened a session 0x%x", uint64(sessionID))
+	}
+	return sessionID
+}
 
 // front finds a server by number. A test that names one that doesn't exist can't sensibly go on.
-func (s *Server) front(i int) *zkserver.Front {
+func front(s *Server, i int) *zkserver.Front {
 	f := s.inner.Front(i)
 	if f == nil {
 		s.fatal("zktest: there is no server %d among %d", i, s.inner.Fronts())

@@ -46,7 +46,7 @@ func TestAProgramOfGoZookeepersRegistersAgainAfterItsSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := zktest.Start(t)
-		require.NoError(t, server.Create("/services", nil))
+		require.NoError(t, server.Znodes(t).Create("/services", nil))
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { // ends with ctx
@@ -55,20 +55,20 @@ func TestAProgramOfGoZookeepersRegistersAgainAfterItsSession(t *testing.T) {
 			})
 		}()
 		synctest.Wait()
-		address, err := server.Get("/services/api")
+		address, err := server.Znodes(t).Get("/services/api")
 		require.NoError(t, err)
 		require.Equal(t, "10.0.0.7:80", string(address))
 
 		server.Expire(server.Sessions()[0].ID)
-		_, err = server.Get("/services/api")
+		_, err = server.Znodes(t).Get("/services/api")
 		require.ErrorIs(t, err, zktest.ErrNoNode)
 		time.Sleep(time.Minute) // of the test's time
-		_, err = server.Get("/services/api")
+		_, err = server.Znodes(t).Get("/services/api")
 		require.NoError(t, err, "it is there again")
 
 		stop()
 		require.NoError(t, <-done)
-		names, err := server.Children("/services")
+		names, err := server.Znodes(t).Children("/services")
 		require.NoError(t, err)
 		require.Empty(t, names, "Close has taken it away")
 	})

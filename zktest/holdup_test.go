@@ -261,7 +261,7 @@ func TestWhatWaitsIsLostWithTheServer(t *testing.T) {
 		c.lose(s)
 		heal()
 		synctest.Wait()
-		_, err := s.Get("/late")
+		_, err := s.Znodes(t).Get("/late")
 		require.Equal(t, c.made, err == nil)
 	}, zktest.WithServers(3))
 }
@@ -280,7 +280,7 @@ func TestWhatIsLetGoAtAnIsolatedServerWaitsOn(t *testing.T) {
 		require.Equal(t, "silence", after, "a read behind it waits")
 		heal()
 		require.Error(t, answered(), "the answer to the write comes first")
-		_, err := s.Get("/late")
+		_, err := s.Znodes(t).Get("/late")
 		require.NoError(t, err)
 	}, zktest.WithServers(3))
 }
@@ -300,7 +300,7 @@ func TestAServerThatIsHeldUpReadsNoMoreThanAThousandRequests(t *testing.T) {
 		synctest.Wait()
 		s.Disconnect(writer.session)
 		heal()
-		names, err := s.Children("/made")
+		names, err := s.Znodes(t).Children("/made")
 		require.NoError(t, err)
 		require.Len(t, names, 1000)
 	}, zktest.WithServers(3))

@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -8,14 +9,26 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-// Option configures a server.
-type Option func(*zkserver.Config)
+// Option configures a server. [New] reports one that makes no sense.
+type Option func(*config) error
+
+type config = zkserver.Config
+
+func set(to func(*config)) Option { return func(c *config) error { to(c); return nil } }
+
+// positive refuses a value that would be taken for none, which means the default.
+func positive[T int | time.Duration](name string, v T, to func(*config)) Option {
+	if v <= 0 {
+		return func(*config) error { return fmt.Errorf("%s(%v): it is not positive", name, v) }
+	}
+	return set(to)
+}
 
 // WithVersion sets the version of ZooKeeper that the server emulates: "3.8.0", "3.8.4", "3.9.2" or
 // "3.9.6", the newest by default. [Versions] lists them; the package documentation describes the
 // differences. [New] refuses other versions. The environment variable ZKTEST_VERSION sets the
 // version of all servers without this option, so that a whole suite runs as if on that version.
-func WithVersion(version string) Option { return func(c *zkserver.Config) { c.Version = version } }
+func WithVersion(version string) Option { return set(func(c *config) { c.Version = version }) }
 
 // Versions are the versions that [WithVersion] accepts, oldest first.
 func Versions() []string { return zkserver.Versions() }
@@ -23,23 +36,23 @@ func Versions() []string { return zkserver.Versions() }
 // WithTick sets the tick of the expiry clock, 2 seconds by default. Sessions expire at ticks,
 // counted from the server's start: a session that was last heard of at t expires at the first tick
 // after t plus its timeout.
-func WithTick(d time.Duration) Option { return func(c *zkserver.Config) { c.Tick = d } }
+func WithTick(d time.Duration) Option { return positive("WithTick", d, func(c *config) { c.Tick = d }) }
 
 // WithSessionTimeouts sets the limits of the session timeouts that clients can negotiate; 2 and 20
 // ticks by default.
 func WithSessionTimeouts(least, most time.Duration) Option {
-	return func(c *zkserver.Config) { c.MinTimeout, c.MaxTimeout = least, most }
+	return positive("WithSessionTimeouts", min(least, most), func(c *config) { c.MinTimeout, c.MaxTimeout = least, most })
 }
 
 // WithServers creates n servers that share one tree. One of them, at first the last, reports itself
 // as the leader; the others follow.
-func WithServers(n int) Option { return func(c *zkserver.Config) { c.Fronts = n } }
+func WithServers(n int) Option { return positive("WithServers", n, func(c *config) { c.Fronts = n }) }
 
 // WithAddress makes the server listen at a fixed TCP address from the start, such as
 // "127.0.0.1:2181", for programs whose address can't be configured; several servers take one each,
 // in order. Without it [Server.Servers] finds free ports. If an address is taken the start fails.
 func WithAddress(addresses ...string) Option {
-	return func(c *zkserver.Config) { c.Addresses = addresses }
+	return set(func(c *config) { c.Addresses = addresses })
 }
 
 // WithElection sets how long several servers take to elect a leader: when the leader is killed,
@@ -49,49 +62,51 @@ func WithAddress(addresses ...string) Option {
 // has its whole timeout. Real servers take some tenths of a second on one machine. The default is
 // 0: another server leads at once, and clients of the other servers notice only that their sessions
 // have their whole timeout again.
-func WithElection(d time.Duration) Option { return func(c *zkserver.Config) { c.Election = d } }
+func WithElection(d time.Duration) Option { return set(func(c *config) { c.Election = d }) }
 
 // WithMaxPacket sets the largest request in bytes (jute.maxbuffer); a larger one ends the
 // connection.
-func WithMaxPacket(bytes int) Option { return func(c *zkserver.Config) { c.MaxPacket = bytes } }
+func WithMaxPacket(bytes int) Option {
+	return positive("WithMaxPacket", bytes, func(c *config) { c.MaxPacket = bytes })
+}
 
 // WithMaxConnections sets how many connections one client may have to a server at a time
 // (maxClientCnxns). A client is one address, or one [Host]. Further connections are accepted and
 // reset at once. By default there is no limit, where a real server's is 60.
-func WithMaxConnections(n int) Option { return func(c *zkserver.Config) { c.MaxConnections = n } }
+func WithMaxConnections(n int) Option { return set(func(c *config) { c.MaxConnections = n }) }
 
 // WithoutTTL refuses TTL znodes, as a real server does unless zookeeper.extendedTypesEnabled is
 // set.
-func WithoutTTL() Option { return func(c *zkserver.Config) { c.NoTTL = true } }
+func WithoutTTL() Option { return set(func(c *config) { c.NoTTL = true }) }
 
 // WithContainerCheck sets the interval of the check for empty containers and expired TTL znodes, a
 // minute by default. It runs at whole multiples of d since the server's start.
 func WithContainerCheck(d time.Duration) Option {
-	return func(c *zkserver.Config) { c.ContainerCheck = d }
+	return positive("WithContainerCheck", d, func(c *config) { c.ContainerCheck = d })
 }
 
 // WithSuper sets the password of the superuser, who authenticates under the digest scheme as
 // "super:password".
 func WithSuper(password string) Option {
-	return func(c *zkserver.Config) { c.Super = zkserver.Digest("super:" + password) }
+	return set(func(c *config) { c.Super = zkserver.Digest("super:" + password) })
 }
 
 // WithTree makes the server start with the znodes that a text in JSON Lines describes; see
 // [Server.Load].
 func WithTree(text string) Option {
-	return func(c *zkserver.Config) { c.Tree = strings.NewReader(text) }
+	return set(func(c *config) { c.Tree = strings.NewReader(text) })
 }
 
 // WithJournal sets how many requests the journal keeps, 65,536 by default; 0 turns it off.
-func WithJournal(requests int) Option { return func(c *zkserver.Config) { c.Journal = requests } }
+func WithJournal(requests int) Option { return set(func(c *config) { c.Journal = requests }) }
 
 // WithSeed fixes the random choices of a server: when in its tick each of several servers tells the
 // leader which sessions it has heard of, and when a deposed leader learns that it is deposed.
 // Without it, or with 0, each server draws its own seed; [Server.Seed] returns it, and [Start] logs
 // it if the test has failed. The environment variable ZKTEST_SEED sets the seed of all servers
 // without this option.
-func WithSeed(seed uint64) Option { return func(c *zkserver.Config) { c.Seed = seed } }
+func WithSeed(seed uint64) Option { return set(func(c *config) { c.Seed = seed }) }
 
 // WithLogger makes the server log sessions: expired ones at Info, opened and closed ones at Debug.
 // By default it is silent.
-func WithLogger(l *slog.Logger) Option { return func(c *zkserver.Config) { c.Logger = l } }
+func WithLogger(l *slog.Logger) Option { return set(func(c *config) { c.Logger = l }) }

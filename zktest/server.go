@@ -9,12 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-// TB is the part of testing.TB that [Start] needs.
+// TB is the part of testing.TB that [Start] and [Server.Znodes] need.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -26,14 +27,17 @@ type TB interface {
 type Server struct {
 	inner *zkserver.Server
 	fatal func(format string, args ...any) // ends the test; without one it panics
+	shown atomic.Bool                      // a failed test has logged the state
 }
 
 // New creates a server. It uses no socket and no goroutine until a client connects. The caller
 // closes it.
 func New(opts ...Option) (*Server, error) {
-	cfg := zkserver.Config{Journal: 1 << 16}
+	cfg := config{Journal: 1 << 16}
 	for _, o := range opts {
-		o(&cfg)
+		if err := o(&cfg); err != nil {
+			return nil, fmt.Errorf("zktest: %w", err)
+		}
 	}
 	if text := os.Getenv(seedVariable); cfg.Seed == 0 && text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -68,24 +72,35 @@ const (
 func (s *Server) Seed() uint64 { return s.inner.Seed() }
 
 // Start creates a server that is closed at the end of the test. If the test has failed by then, the
-// server's seed is logged.
+// server's seed and its [Server.Dump] are logged; with [Server.Znodes] or package zksession, as
+// they were before the session was closed.
 func Start(t TB, opts ...Option) *Server {
 	t.Helper()
 	s, err := New(opts...)
 	if err != nil {
-		t.Fatalf("zktest: %v", err)
+		t.Fatalf("zktest.Start: %v", err)
 	}
 	s.fatal = t.Fatalf
-	t.Cleanup(func() {
-		if f, ok := t.(interface {
-			Failed() bool
-			Logf(format string, args ...any)
-		}); ok && f.Failed() {
-			f.Logf("zktest: %s=%d repeats what was drawn at random", seedVariable, s.Seed())
-		}
-		_ = s.Close()
-	})
+	t.Cleanup(func() { _ = s.Close() })
+	showIfFailed(s, t)
 	return s
+}
+
+// showIfFailed logs the server's state when a test ends that has failed, once. Cleanups run in
+// reverse order: what is registered late sees what is still open.
+func showIfFailed(s *Server, t TB) {
+	if f, ok := t.(interface {
+		Failed() bool
+		Logf(format string, args ...any)
+	}); ok {
+		t.Cleanup(func() {
+			if f.Failed() && !s.shown.Swap(true) {
+				state := s.Dump()
+				state = state[:min(len(state), 32<<10)]
+				f.Logf("zktest: %s=%d repeats what was drawn at random; the state of the server:\n%s", seedVariable, s.Seed(), state)
+			}
+		})
+	}
 }
 
 // Close drops all clients and ends every goroutine of the server before it returns. It may be

@@ -2,28 +2,35 @@ package zktest
 
 import (
 	"strings"
-
-	"github.com/troupe-go/troupe/internal/zkserver"
+	"time"
 )
 
 // Dump describes the tree and all sessions, for the log of a failed test.
 func (s *Server) Dump() string { return s.inner.Dump() }
 
-// Session describes a client's session:
-//
-//	ID         int64
-//	Timeout    time.Duration  the negotiated timeout
-//	Expires    time.Time      when it expires if the client sends nothing more
-//	Front      int            the server that the client is connected to; -1: none
-//	Ephemeral  []string       paths of its ephemeral znodes
-//	Watches    int            number of its data and child watches
-type Session = zkserver.SessionInfo
+// Session describes a client's session.
+type Session struct {
+	ID        int64
+	Timeout   time.Duration // the negotiated timeout; 0: it does not expire, see [Server.Join]
+	Expires   time.Time     // when it expires if the client sends nothing more
+	Front     int           // the server that the client is connected to; -1: none
+	Ephemeral []string      // paths of its ephemeral znodes
+	Watches   int           // number of its data and child watches
+}
 
 // Session describes a session. It returns false if the session does not exist, or has ended.
-func (s *Server) Session(id int64) (Session, bool) { return s.inner.Session(id) }
+func (s *Server) Session(id int64) (Session, bool) {
+	info, ok := s.inner.Session(id)
+	return Session(info), ok
+}
 
 // Sessions describes all sessions, by id.
-func (s *Server) Sessions() []Session { return s.inner.Sessions() }
+func (s *Server) Sessions() (all []Session) {
+	for _, info := range s.inner.Sessions() {
+		all = append(all, Session(info))
+	}
+	return all
+}
 
 // SetSequence sets the counter of a znode's sequential children: the next one gets the number next.
 // The counter of ZooKeeper 3.8 stops at 2147483647.
@@ -49,24 +56,3 @@ func (s *Server) Load(text string) error { return s.inner.Load(strings.NewReader
 // ephemerals, with data, ACLs, kinds and the counters of sequential children, but without versions,
 // zxids and times. The same tree always has the same text, so tests can compare it.
 func (s *Server) Tree() (string, error) { return s.inner.Tree() }
-
-// The methods below let a test prepare and inspect the tree without a client and a session. They
-// fail with the codes [ErrNoNode], [ErrNodeExists] and [ErrBadArguments] (an invalid path, or one
-// of ZooKeeper's own znodes, which cannot be deleted), wrapped with the path.
-
-// Create creates a persistent znode that every client can access, and its missing parents, in one
-// transaction. Clients that watch get events.
-func (s *Server) Create(path string, data []byte) error { return s.inner.CreateZnode(path, data) }
-
-// Get returns the data of a znode, also if its ACL allows no reading; nil if it has none.
-func (s *Server) Get(path string) ([]byte, error) { return s.inner.Data(path) }
-
-// Set replaces the data of a znode of any version and ACL. Clients that watch get events.
-func (s *Server) Set(path string, data []byte) error { return s.inner.SetZnode(path, data) }
-
-// Delete deletes a znode, ephemeral or not, and everything below it, in one transaction. Clients
-// that watch get events.
-func (s *Server) Delete(path string) error { return s.inner.DeleteZnode(path) }
-
-// Children returns the names of a znode's children, sorted.
-func (s *Server) Children(path string) ([]string, error) { return s.inner.Children(path) }

@@ -35,9 +35,9 @@ func TestConfigEditWritesByVersionAndKeepsATextThatItDoesNotWrite(t *testing.T) 
 			return out
 		}
 		is := func(want string) {
-			require.Equal(t, want, string(must(t.Server.Get("/rate"))))
+			require.Equal(t, want, string(must(t.Server.Znodes(t).Get("/rate"))))
 		}
-		require.NoError(t, t.Server.Create("/rate", []byte("5")))
+		require.NoError(t, t.Server.Znodes(t).Create("/rate", []byte("5")))
 		require.Equal(t, "not changed\n", edit("echo 5 >"))
 		require.Empty(t, edit("test $(ls -l $TMPDIR | tail -n1 | cut -c1-10) = -rw------- && echo 6 >"))
 		is("6")
@@ -47,8 +47,8 @@ func TestConfigEditWritesByVersionAndKeepsATextThatItDoesNotWrite(t *testing.T) 
 		for _, op := range []zktest.Op{zktest.OpSetData, zktest.OpExists} { // the first time its version is another, the second time 0 again
 			remove := t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 				if q.Op == op {
-					require.NoError(t, t.Server.Delete("/rate"))
-					require.NoError(t, t.Server.Create("/rate", []byte("theirs")))
+					require.NoError(t, t.Server.Znodes(t).Delete("/rate"))
+					require.NoError(t, t.Server.Znodes(t).Create("/rate", []byte("theirs")))
 				}
 				return zktest.Pass
 			})
@@ -73,12 +73,12 @@ func TestConfigWatchPrintsEachValue(t *testing.T) {
 			time.Sleep(time.Second) // virtual
 			synctest.Wait()
 		}
-		then(t.Server.Create("/rate", []byte("5")))
+		then(t.Server.Znodes(t).Create("/rate", []byte("5")))
 		lines, objects, screen := watch("", "table"), watch("", "json"), watch("x", "table")
 		then(nil)
-		then(t.Server.Set("/rate", []byte("two\nlines\x1b[2J")))
-		then(t.Server.Delete("/rate"))
-		then(t.Server.Create("/rate", []byte("6")))
+		then(t.Server.Znodes(t).Set("/rate", []byte("two\nlines\x1b[2J")))
+		then(t.Server.Znodes(t).Delete("/rate"))
+		then(t.Server.Znodes(t).Create("/rate", []byte("6")))
 		cancel()
 		_, code := typed("").run(ctx, t, "set", "/rate", "7")
 		require.Equal(t, 1, code, "it was told to end, and wrote nothing")

@@ -26,7 +26,10 @@ import (
 
 // words are the four-letter words that a server answers.
 func words(all ...string) zktest.Option {
-	return func(c *zkserver.Config) { c.Words = all }
+	return func(c *zkserver.Config) error {
+		c.Words = all
+		return nil
+	}
 }
 
 const held = "/locks/a/_c_00000000-0000-4000-8000-000000000000-lock-0000000000"

@@ -37,7 +37,7 @@ func village(t *bubble.World) {
 	must(twopc.NewSite(s, "/app/pay", "ledger"))
 	c := must(twopc.NewCoordinator(s, "/app/pay"))
 	must(c.Begin(bubble.Minute(t), "t-1", nil, "ledger"))
-	require.NoError(t, t.Server.Create("/app/locks/value", []byte("5")))
+	require.NoError(t, t.Server.Znodes(t).Create("/app/locks/value", []byte("5")))
 	synctest.Wait()
 }
 

@@ -110,7 +110,7 @@ func TestWhatIsRefusedTakesNothingAway(t *testing.T) {
 		campaigning(t, "/elections/a")
 		all := append(session.AuthACL(session.PermAll), session.AnyoneACL(session.PermRead)...)
 		locked(t, t.Session(session.WithoutIdentity(), session.WithAuth("digest", []byte("a:b"))), "/private", lock.WithACL(all...))
-		require.NoError(t, t.Server.Create("/idle", nil))
+		require.NoError(t, t.Server.Znodes(t).Create("/idle", nil))
 		_, before, _ := strings.Cut(t.Server.Dump(), "\n")
 		golden(t, "refused", each("lock break /locks/a\nlock revoke /locks/a\nelection break /elections/a")...)
 		for command, says := range map[string]string{
@@ -153,7 +153,7 @@ func TestAHolderThatMayNotBeReadIsNotNobody(t *testing.T) {
 		alice := t.Session(session.WithAuth("digest", []byte("alice:secret")))
 		only := lock.WithACL(session.AuthACL(session.PermAll)...)
 		for _, path := range []string{"/a", "/s"} {
-			require.NoError(t, t.Server.Create(path, nil))
+			require.NoError(t, t.Server.Znodes(t).Create(path, nil))
 		}
 		a := must(lock.New(alice, "/a", only))
 		s := must(lock.NewSemaphore(alice, "/s", 1, only))

@@ -15,13 +15,13 @@ import (
 func TestAValueThatIsMissingIsNotAnEmptyOne(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		require.NoError(t, t.Server.Create("/rate", []byte("5")))
+		require.NoError(t, t.Server.Znodes(t).Create("/rate", []byte("5")))
 		q := must(queue.New(t.Session(), "/jobs"))
 		must(q.Put(bubble.Minute(t), []byte("5")))
 		// written is the value of the znode, or of the queue's first item, which it takes.
 		written := func(args []string) string {
 			if args[0] != "queue" {
-				return string(must(t.Server.Get("/rate")))
+				return string(must(t.Server.Znodes(t).Get("/rate")))
 			}
 			e := must(q.Peek(bubble.Minute(t)))
 			require.NoError(t, q.Remove(bubble.Minute(t), e.ID))
@@ -41,7 +41,7 @@ func TestAValueThatIsMissingIsNotAnEmptyOne(t *testing.T) {
 			require.Equal(t, "of two\nlines\n", written(args))
 			exits(t, 0, append(args, "")...)
 			require.Empty(t, written(args))
-			require.NoError(t, t.Server.Set("/rate", []byte("5")))
+			require.NoError(t, t.Server.Znodes(t).Set("/rate", []byte("5")))
 		}
 	})
 }
@@ -56,12 +56,12 @@ func TestAPathThatIsNewIsMadeIfThatIsAskedFor(t *testing.T) {
 			out, code := troupe(t, args...)
 			require.NotZero(t, code)
 			require.Contains(t, out, path+": the znode does not exist; --create makes it, with its parents (are the path and --namespace right")
-			_, err := t.Server.Get(path)
+			_, err := t.Server.Znodes(t).Get(path)
 			require.ErrorIs(t, err, zktest.ErrNoNode)
 			for range 2 { // it may be given where the path is not new
 				exits(t, 0, append(args, "--create")...)
 			}
-			must(t.Server.Get(path))
+			must(t.Server.Znodes(t).Get(path))
 		}
 		_, code := troupe(t, "config", "set", "/other", "5", "--create", "--version", "0")
 		require.NotZero(t, code)

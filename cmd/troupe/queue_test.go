@@ -30,7 +30,7 @@ func jobs(t *bubble.World) {
 	put("two\x1b[2J", queue.WithPriority(3), queue.WithID("b"))
 	put("three", queue.WithDelay(time.Hour), queue.WithID("c"))
 	must(q.Take(bubble.Minute(t)))
-	require.NoError(t, t.Server.Create("/jobs/items/3-0000000000/11111111-2222-4333-8444-555555555555-queue-0000000099", []byte("foreign")))
+	require.NoError(t, t.Server.Znodes(t).Create("/jobs/items/3-0000000000/11111111-2222-4333-8444-555555555555-queue-0000000099", []byte("foreign")))
 	time.Sleep(4*time.Minute + 12*time.Second)
 }
 
@@ -136,7 +136,7 @@ func TestRequeueGoesOnBehindWhatItCannotFind(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		jobs(t)
-		require.NoError(t, t.Server.Create("/jobs/dead/items/-1-0000000000/11111111-2222-4333-8444-555555555555-queue-0000000000", []byte("foreign")))
+		require.NoError(t, t.Server.Znodes(t).Create("/jobs/dead/items/-1-0000000000/11111111-2222-4333-8444-555555555555-queue-0000000000", []byte("foreign")))
 		out := exits(t, 1, "queue", "requeue", "/jobs", "--all")
 		require.Contains(t, out, `troupe: 11111111-2222-4333-8444-555555555555: requeue /jobs: ids: not supported`)
 		require.Contains(t, out, `which no queue has written`)
@@ -177,7 +177,7 @@ func TestQueueShowOfWhatCannotBeRead(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		jobs(t)
 		const letters = "/jobs/dead/items/-1-0000000000/"
-		require.NoError(t, t.Server.Create(letters+"11111111-2222-4333-8444-666666666666-queue-0000000000", []byte("foreign")))
+		require.NoError(t, t.Server.Znodes(t).Create(letters+"11111111-2222-4333-8444-666666666666-queue-0000000000", []byte("foreign")))
 		const hidden = "22222222-2222-4333-8444-555555555555"
 		must(t.Session(session.WithAuth("digest", []byte("alice:secret"))).Create(bubble.Minute(t), letters+hidden+"-queue-0000000001", nil, session.WithNodeACL(session.AuthACL(session.PermAll)...)))
 		for _, id := range []string{"11111111-2222-4333-8444-555555555555", "11111111-2222-4333-8444-666666666666"} {

@@ -80,7 +80,7 @@ func TestEachCommandWithYesAsks(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		village(t)
-		require.NoError(t, t.Server.Create("/gate", nil))
+		require.NoError(t, t.Server.Znodes(t).Create("/gate", nil))
 		_, before, _ := strings.Cut(t.Server.Dump(), "\n")
 		doomed := map[string]string{
 			"barrier break": "/app/rounds", "barrier lower": "/gate", "election break": "/app/e", "election transfer": "/app/e b",

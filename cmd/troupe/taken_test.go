@@ -67,7 +67,7 @@ func TestAContenderThatHasGoneIsNotSaidToBeBroken(t *testing.T) {
 					}
 					if first && gone == "" && (q.Op == zktest.OpDelete || reads[q.Path] > before) {
 						gone = q.Path
-						require.NoError(t, t.Server.Delete(gone))
+						require.NoError(t, t.Server.Znodes(t).Delete(gone))
 					}
 					return zktest.Pass
 				})

@@ -21,7 +21,7 @@ func TestAgesAndTimesWithTheirZone(t *testing.T) {
 		queued(t, "/locks/a")
 		campaigning(t, "/elections/a")
 		jobs(t)
-		require.NoError(t, t.Server.Create("/gate", nil))
+		require.NoError(t, t.Server.Znodes(t).Create("/gate", nil))
 		time.Sleep(4*time.Minute + 12*time.Second)
 		golden(t, "times", each("lock ls /locks/a\nlock show /locks/a\nlock ls /locks/a -o json\nelection show /elections/a\n"+
 			"queue ls /jobs\nqueue peek /jobs\nstat /gate\nbarrier show /gate\nbarrier lower /gate\nbarrier show /gate -o json")...)

@@ -95,7 +95,7 @@ func TestTransferTakesNoOtherLeadersLeadAway(t *testing.T) {
 			t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 				if q.Op == zktest.OpMulti && !deleted {
 					deleted = true
-					require.NoError(t, t.Server.Delete(all[c.gone].Path))
+					require.NoError(t, t.Server.Znodes(t).Delete(all[c.gone].Path))
 				}
 				return zktest.Pass
 			})

@@ -32,7 +32,7 @@ func TestTxCommands(t *testing.T) {
 		bubble.Closes(t, voted[0].Decided())
 		require.NoError(t, voted[0].Ack(bubble.Minute(t)))
 		require.NoError(t, bubble.Get(t, proposals["stock"]).VoteAbort(bubble.Minute(t), "out of \x1b[31mstock"))
-		require.NoError(t, t.Server.Create("/pay/tx/foreign", []byte("{}")))
+		require.NoError(t, t.Server.Znodes(t).Create("/pay/tx/foreign", []byte("{}")))
 		golden(t, "tx", each("tx ls /pay\ntx show /pay t-2\ntx show /pay t-2 -o json\ntx show /pay no\ntx ls /no\ntx ls /zookeeper\ntx ls /pay/inbox/ledger/x")...)
 	})
 }

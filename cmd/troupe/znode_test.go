@@ -33,7 +33,7 @@ func TestZnodesAreListedDrawnAndDescribed(t *testing.T) {
 		golden(t, "znode-read", each("ls /app\nls -R /app\nls /app/deep -o json\nls /no\n"+
 			"tree /app --depth 2\ntree /app/deep --depth 0 -o json\ntree /no\nstat /app/hidden\nstat /no")...)
 		for i := range 60 {
-			require.NoError(t, t.Server.Create(fmt.Sprintf("/wide/n%02d", i), nil))
+			require.NoError(t, t.Server.Znodes(t).Create(fmt.Sprintf("/wide/n%02d", i), nil))
 		}
 		out, _ := troupe(t, "tree", "/wide")
 		require.Equal(t, 51, strings.Count(out, "\n"))
@@ -86,7 +86,7 @@ func TestRmAsksAndRefusesWhatItWasNotAskedFor(t *testing.T) {
 			out, code = typed("y\n").run(bubble.Minute(t), t, args...)
 			require.Zero(t, code, out)
 		}
-		_, err := t.Server.Get("/app/deep")
+		_, err := t.Server.Znodes(t).Get("/app/deep")
 		require.ErrorIs(t, err, zktest.ErrNoNode)
 	})
 }
@@ -95,7 +95,7 @@ func TestRmOfThousandsTellsHowFarItIsAndTakesWhatOthersCreateMeanwhile(t *testin
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		for i := range 2500 {
-			require.NoError(t, t.Server.Create(fmt.Sprintf("/many/n%04d", i), nil))
+			require.NoError(t, t.Server.Znodes(t).Create(fmt.Sprintf("/many/n%04d", i), nil))
 		}
 		multis := 0
 		t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
@@ -103,14 +103,14 @@ func TestRmOfThousandsTellsHowFarItIsAndTakesWhatOthersCreateMeanwhile(t *testin
 				multis++
 			}
 			if q.Op == zktest.OpMulti && multis == 24 {
-				require.NoError(t, t.Server.Create("/many/n0001/new", nil))
-				require.NoError(t, t.Server.Delete("/many/n0002"))
+				require.NoError(t, t.Server.Znodes(t).Create("/many/n0001/new", nil))
+				require.NoError(t, t.Server.Znodes(t).Delete("/many/n0002"))
 			}
 			return zktest.Pass
 		})
 		out := exits(t, 0, "rm", "-R", "/many", "--yes")
 		require.Equal(t, "found 1000\nfound 2000\ndeleted 1000 of 2501\ndeleted 2000 of 2501\n", out)
-		_, err := t.Server.Get("/many")
+		_, err := t.Server.Znodes(t).Get("/many")
 		require.ErrorIs(t, err, zktest.ErrNoNode)
 	})
 }

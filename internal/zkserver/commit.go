@@ -37,6 +37,10 @@ func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) {
 		}
 	}
 	s.armReaper()
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
 }
 
 // news is a change that watchers are told of: the event, the znode, the transaction, and the ACL

@@ -38,7 +38,7 @@
 //	cut.go, outage.go, holdup.go       faults: partitions, servers that fail, late writes (slow.go)
 //	quorum.go, depose.go               a majority, elections, a leader that was deposed
 //	intercept.go                       requests as a test sees them, and the journal
-//	admin.go, load.go                  the tree without a client (dump.go)
+//	admin.go, load.go                  the tree without a client, and waiting for it (dump.go)
 //	words.go, version.go               four-letter words (traffic.go counts for them); differences of versions
 //
 // # Time

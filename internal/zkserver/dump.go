@@ -7,8 +7,9 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
-// Dump describes the whole tree and all sessions, for a human.
+// Dump describes the whole tree, all sessions and their watches, for a human.
 func (s *Server) Dump() string {
+	watches := Admin{s}.Watches()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var b strings.Builder
@@ -25,6 +26,9 @@ func (s *Server) Dump() string {
 	for _, ss := range s.sorted() {
 		info := s.describe(ss)
 		fmt.Fprintf(&b, "session 0x%x timeout=%v server=%d ephemerals=%v\n", uint64(ss.id), info.Timeout, info.Front, info.Ephemeral)
+	}
+	for _, w := range watches {
+		fmt.Fprintf(&b, "watch %s session=0x%x data=%t children=%t persistent=%t recursive=%t\n", w.Path, uint64(w.SessionID), w.Data, w.Children, w.Persistent, w.Recursive)
 	}
 	return b.String()
 }

@@ -86,7 +86,7 @@ func TestALargeTreeGoesRound(t *testing.T) {
 	require.NoError(t, err)
 	_, have, _ := strings.Cut(start(t, zkserver.Config{Tree: strings.NewReader(text)}).Dump(), ",")
 	require.True(t, strings.HasSuffix(want, have))
-	require.NoError(t, s.CreateZnode("/p000000/new", nil))
+	require.NoError(t, s.Load(strings.NewReader(`{"path":"/p000000/new"}`)))
 	require.Contains(t, s.Dump(), "/p000000 \"\" czxid=0x1 mzxid=0x1 pzxid=0x2 version=0 cversion=11 aversion=0\n")
 }
 

@@ -21,11 +21,14 @@ func (s *Server) Load(text io.Reader) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
 	plan := s.tree.Plan(tree.Caller{Who: super, IPv6: true})
 	var counts []tree.Change // of children that ever were: they come last
 	for i := range znodes {
 		z := &znodes[i]
-		if err := s.plant(plan, z); err != nil {
+		if err := s.plant(plan, z, jute.FlagPersistent); err != nil {
 			return fmt.Errorf("zkserver: tree: %q: %w", z.Path, err)
 		}
 		if z.Sequence >= 0 {
@@ -39,9 +42,9 @@ func (s *Server) Load(text io.Reader) error {
 }
 
 // plant adds to a transaction the changes that make a znode as it is described, its parents
-// included.
-func (s *Server) plant(plan *tree.Plan, z *treefile.Znode) error {
-	if plan.Exists(z.Path) {
+// included. The flags say whether it is ephemeral, and whether a number is added to its path.
+func (s *Server) plant(plan *tree.Plan, z *treefile.Znode, flags int32) error {
+	if flags == jute.FlagPersistent && plan.Exists(z.Path) {
 		if z.Owner != 0 {
 			return fmt.Errorf("it exists: %w", jute.NodeExists)
 		}
@@ -49,7 +52,7 @@ func (s *Server) plant(plan *tree.Plan, z *treefile.Znode) error {
 			&jute.Request{Op: jute.OpSetData, Path: z.Path, Data: z.Data, Version: -1},
 			&jute.Request{Op: jute.OpSetACL, Path: z.Path, ACL: z.ACL, Version: -1})
 	}
-	if !tree.Valid(z.Path) {
+	if flags&jute.FlagSequential == 0 && !tree.Valid(z.Path) { // else the number makes it valid, or not
 		return jute.BadArguments
 	}
 	for i, c := range z.Path {
@@ -59,8 +62,11 @@ func (s *Server) plant(plan *tree.Plan, z *treefile.Znode) error {
 			}
 		}
 	}
-	q := jute.Request{Op: jute.OpCreate, Path: z.Path, Data: z.Data, ACL: z.ACL, TTL: -1}
+	q := jute.Request{Op: jute.OpCreate, Path: z.Path, Data: z.Data, ACL: z.ACL, Flags: flags, TTL: -1}
 	switch ttl, ok := tree.TTL(z.Owner); {
+	case z.Owner == 0:
+	case flags != jute.FlagPersistent:
+		return jute.BadArguments // an ephemeral znode has no other kind
 	case z.Owner == tree.OwnerContainer:
 		q.Op, q.Flags = jute.OpCreateContainer, jute.FlagContainer
 	case ok && s.cfg.NoTTL:

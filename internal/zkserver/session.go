@@ -27,13 +27,15 @@ func firstSessionID(now time.Time) int64 {
 	return (now.UnixMilli() << 24 >> 8 & (1<<56 - 1)) | 1<<56
 }
 
-// openSession is the transaction that begins a session.
+// openSession is the transaction that begins a session. One without a timeout does not expire.
 func (s *Server) openSession(timeout time.Duration) *session {
 	ss := &session{id: s.nextID, timeout: timeout}
 	_, _ = rand.Read(ss.password[:]) // it never fails
 	s.nextID++
 	s.sessions[ss.id] = ss
-	s.expiry.add(s, ss)
+	if timeout > 0 {
+		s.expiry.add(s, ss)
+	}
 	s.commit(&txn{}, nil)
 	s.cfg.Logger.Debug("session opened", "session", ss.id, "timeout", timeout)
 	return ss
@@ -136,8 +138,8 @@ func (s *Server) Disconnect(id int64) bool {
 // SessionInfo describes a session.
 type SessionInfo struct {
 	ID        int64
-	Timeout   time.Duration // as negotiated
-	Expires   time.Time     // if it is not heard of before
+	Timeout   time.Duration // as negotiated; 0: it does not expire
+	Expires   time.Time     // if it is not heard of before; zero: never
 	Front     int           // where it is connected; -1: nowhere
 	Ephemeral []string      // paths
 	Watches   int           // set now: data and child watches
@@ -156,7 +158,10 @@ func (s *Server) Session(id int64) (SessionInfo, bool) {
 
 // describe is Session with the lock held.
 func (s *Server) describe(ss *session) SessionInfo {
-	info := SessionInfo{ID: ss.id, Timeout: ss.timeout, Expires: s.tickTime(ss.deadline), Front: -1, Ephemeral: s.tree.Ephemerals(ss.id)}
+	info := SessionInfo{ID: ss.id, Timeout: ss.timeout, Front: -1, Ephemeral: s.tree.Ephemerals(ss.id)}
+	if ss.timeout > 0 {
+		info.Expires = s.tickTime(ss.deadline)
+	}
 	if f := ss.owner; f != nil && f.bySession[ss.id] != nil {
 		c := f.bySession[ss.id]
 		info.Timeout, info.Front = c.timeout, f.index

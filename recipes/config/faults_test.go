@@ -97,7 +97,7 @@ func TestAWriteThatIsLostBeforeOthersWrite(t *testing.T) {
 		c := open(w, h.Session, config.JSON[limits]())
 		w.AtKth(h.Session, 1, func(*zktest.Request) zktest.Verdict {
 			for range 2 {
-				require.NoError(w, w.Server.Set(path, []byte(`{"Rate":7}`)))
+				require.NoError(w, w.Server.Znodes(w).Set(path, []byte(`{"Rate":7}`)))
 			}
 			return zktest.CutBefore
 		}, zktest.OpSync, zktest.OpGetData)

@@ -203,7 +203,7 @@ func TestWhatTheLogSaysOfTerms(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		var log bubble.Log
 		e := candidate(t, t.Session(log.Option()), "a", election.WithUnreceivedWarning(time.Minute))
-		require.NoError(t, t.Server.Delete(leads(t, e).Path()))
+		require.NoError(t, t.Server.Znodes(t).Delete(leads(t, e).Path()))
 		term := leads(t, e)
 		require.Equal(t, 2, log.Count(`level=INFO msg="leadership is won"`))
 		require.Equal(t, 1, log.Count(fmt.Sprintf(`"leadership is won" recipe=election path=%s id=a token=%d after=`, path, term.Token())))

@@ -79,7 +79,7 @@ func leads(t testing.TB, e *election.Election) *election.Term {
 // content is the data of a znode.
 func content(t *bubble.World, path string) string {
 	t.Helper()
-	return string(must(t.Server.Get(path)))
+	return string(must(t.Server.Znodes(t).Get(path)))
 }
 
 // firstOf waits until one of two candidates leads.

@@ -87,7 +87,7 @@ func TestCandidatesSayWhoseTheyAre(t *testing.T) {
 		require.NotContains(t, lead(900*time.Millisecond), "held")
 		require.Contains(t, lead(5*time.Second), ": held by "+owner().String()+", queued 5 s ago")
 		for _, by := range []string{`5`, `null`, `{}`, `{"pid":-1}`, `{"name":"\u0007"}`, `{"name":5}`} {
-			require.NoError(t, t.Server.Set(term.Path(), []byte(`{"id":"a","by":`+by+`}`)))
+			require.NoError(t, t.Server.Znodes(t).Set(term.Path(), []byte(`{"id":"a","by":`+by+`}`)))
 			require.Zero(t, owner(), by)
 			require.Regexp(t, `held by session 0x[0-9a-f]+, queued`, lead(5*time.Second))
 		}
@@ -100,13 +100,13 @@ func TestDataOfOthers(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		a := candidate(t, t.Session(session.WithoutIdentity()), "a", election.WithData([]byte("here")))
 		term := leads(t, a)
-		require.NoError(t, t.Server.Set(term.Path(), []byte("unlock\n"+content(t, term.Path()))))
+		require.NoError(t, t.Server.Znodes(t).Set(term.Path(), []byte("unlock\n"+content(t, term.Path()))))
 		require.Equal(t, "a", must(a.Current(bubble.Minute(t))).Name)
 		require.NoError(t, term.Ready(bubble.Minute(t)))
 		require.True(t, strings.HasPrefix(content(t, term.Path()), "unlock\n{"))
 
 		for _, raw := range []string{"", "null", "[]", `{"name":"x"}`, `{"id":5}`, `{"id":"x","data":5}`, "\xff\xfe", "unlock"} {
-			require.NoError(t, t.Server.Set(term.Path(), []byte(raw)))
+			require.NoError(t, t.Server.Znodes(t).Set(term.Path(), []byte(raw)))
 			require.Equal(t, election.Leadership{Present: true, Name: raw, Token: term.Token()}, must(a.Current(bubble.Minute(t))))
 		}
 		require.NoError(t, term.Ready(bubble.Minute(t)))

@@ -45,7 +45,7 @@ func TestDelayOfTheOtherPartsOfAMulti(t *testing.T) {
 		delay time.Duration
 	}
 	lose := func(w *bubble.World, _ *lock.Multi, g *lock.MultiGrant) {
-		require.NoError(w, w.Server.Delete(g.Path()))
+		require.NoError(w, w.Server.Znodes(w).Delete(g.Path()))
 	}
 	rows := map[string]row{
 		"lost": {lose, lockDelay},

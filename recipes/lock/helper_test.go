@@ -164,7 +164,7 @@ func nodes(w *bubble.World, below string) (n int) {
 // content is the data of a znode.
 func content(w *bubble.World, path string) string {
 	w.Helper()
-	return string(must(w.Server.Get(path)))
+	return string(must(w.Server.Znodes(w).Get(path)))
 }
 
 // kept is what the server keeps for a session.

@@ -51,7 +51,7 @@ func TestMultiTakesAllInOneOrder(t *testing.T) {
 		require.NoError(w, g.Release(w.Context()), "it is idempotent")
 
 		g = must(m.Lock(w.Context()))
-		require.NoError(w, w.Server.Delete(g.Grants()[1].Sequencer().Path))
+		require.NoError(w, w.Server.Znodes(w).Delete(g.Grants()[1].Sequencer().Path))
 		bubble.Within(w, time.Second, g.Done())
 		synctest.Wait()
 		for i, cause := range []error{session.ErrReleased, session.ErrDeleted, session.ErrReleased} {

@@ -95,7 +95,7 @@ func TestAWaiterWithoutAZnodeIsNotGrantedByItsSession(t *testing.T) {
 		if row.broken {
 			require.NoError(w, newLock(rival).Break(w.Context(), struck, 0))
 		} else {
-			require.NoError(w, w.Server.Delete(struck.Path))
+			require.NoError(w, w.Server.Znodes(w).Delete(struck.Path))
 		}
 		synctest.Wait()
 		require.NoError(w, first.Release(w.Context()))
@@ -190,7 +190,7 @@ func TestAWaiterThatComesAgainDoesNotWaitForARoundTrip(t *testing.T) {
 		second, third, fourth := queued(newLock(h)), queued(newLock(h)), queued(newLock(h))
 		require.NoError(w, g.Release(w.Context()))
 		g = bubble.Within(w, time.Second, second.Acquired())
-		require.NoError(w, w.Server.Delete(must(fourth.Contenders(w.Context()))[2].Path))
+		require.NoError(w, w.Server.Znodes(w).Delete(must(fourth.Contenders(w.Context()))[2].Path))
 		synctest.Wait()
 		require.NoError(w, g.Release(w.Context()))
 		g = bubble.Within(w, time.Second, third.Acquired())

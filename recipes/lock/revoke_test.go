@@ -152,7 +152,7 @@ func TestBreakTakesNoOther(t *testing.T) {
 		}
 		const name = path + "/x-1-0000000001" // of Java's WriteLock: it may occur again
 		first := create(name, "first")
-		require.NoError(w, w.Server.Delete(name))
+		require.NoError(w, w.Server.Znodes(w).Delete(name))
 		second := create(name, "second")
 		require.NotEqual(w, first.Token, second.Token)
 		require.ErrorIs(w, l.Revoke(w.Context(), first), session.ErrNoNode)
@@ -162,7 +162,7 @@ func TestBreakTakesNoOther(t *testing.T) {
 		broken := bubble.Begin(func() error { return l.Break(w.Context(), second, time.Minute) })
 		time.Sleep(time.Second)
 		require.Equal(w, "unlock\nsecond", content(w, name))
-		require.NoError(w, w.Server.Delete(name))
+		require.NoError(w, w.Server.Znodes(w).Delete(name))
 		third := create(name, "third")
 		require.NoError(w, bubble.Within(w, time.Second, broken))
 		require.Equal(w, "third", content(w, name))

@@ -104,7 +104,7 @@ func TestDowngradeWithinDo(t *testing.T) {
 
 		err = l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
 			read := must(g.Downgrade(ctx))
-			require.NoError(w, w.Server.Delete(read.Path()))
+			require.NoError(w, w.Server.Znodes(w).Delete(read.Path()))
 			bubble.Within(w, time.Second, read.Done())
 			return nil
 		})
@@ -129,7 +129,7 @@ func TestADowngradeThatCannotBe(t *testing.T) {
 		require.NoError(w, g.Release(w.Context()))
 		require.ErrorIs(w, errOf(g.Downgrade(w.Context())), session.ErrLost, "it was released")
 
-		for _, deleted := range []func(at string) error{w.Server.Delete, func(at string) error { return h.Delete(w.Context(), at, -1) }} {
+		for _, deleted := range []func(at string) error{w.Server.Znodes(w).Delete, func(at string) error { return h.Delete(w.Context(), at, -1) }} {
 			g = held(w, l)
 			next := queued(writer(h))
 			require.NoError(w, deleted(g.Path()))

@@ -143,7 +143,7 @@ func TestErrorsAndTheLogShowAbsolutePaths(t *testing.T) {
 		require.Equal(w, path, oe.Path)
 		require.Len(w, log.Warnings("/app"+path), 1)
 		require.Zero(w, log.Count("a lock is granted"))
-		require.NoError(w, w.Server.Delete(g.Sequencer().Path))
+		require.NoError(w, w.Server.Znodes(w).Delete(g.Sequencer().Path))
 		bubble.Within(w, time.Second, g.Done())
 		g = held(w, l)
 		require.Equal(w, 1, log.Count(`level=INFO msg="a lock is granted" after=`))

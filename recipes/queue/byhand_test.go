@@ -125,7 +125,7 @@ func TestTheQueueBeginsAgainAtItsFirstBucket(t *testing.T) {
 func TestAPlaceThatIsNoConsumers(t *testing.T) {
 	t.Parallel()
 	hand := func(t *bubble.World, n int) {
-		require.NoError(t, t.Server.Create(path+fmt.Sprintf("/line/hand-%010d", n), nil))
+		require.NoError(t, t.Server.Znodes(t).Create(path+fmt.Sprintf("/line/hand-%010d", n), nil))
 	}
 	for name, places := range map[string]func(t *bubble.World){
 		"made by hand": func(t *bubble.World) { hand(t, 0) },

@@ -170,7 +170,7 @@ func TestB57_TwoHundredThousandItems(t *testing.T) {
 		largest := 0
 		var walk func(p string)
 		walk = func(p string) {
-			names := must(t.Server.Children(p))
+			names := must(t.Server.Znodes(t).Children(p))
 			largest = max(largest, len(names))
 			for _, name := range names {
 				walk(p + "/" + name)

@@ -198,7 +198,7 @@ func TestPutUnderAHold(t *testing.T) {
 					require.NoError(t, job.Ack(bubble.Minute(t)))
 				} else {
 					t.AtKth(s, 1, func(*zktest.Request) zktest.Verdict { // the put is on its way
-						require.NoError(t, t.Server.Delete(job.Path()))
+						require.NoError(t, t.Server.Znodes(t).Delete(job.Path()))
 						return zktest.Pass
 					}, zktest.OpSync)
 				}

@@ -318,8 +318,8 @@ func filled(t *bubble.World) (*queue.Queue, *queue.Item) {
 	put(t, q, "b", queue.WithID("b"), queue.WithPriority(3))
 	put(t, q, "c", queue.WithID("c"), queue.WithDelay(time.Hour))
 	i := take(t, q)
-	require.NoError(t, t.Server.Create(path+"/items/3-0000000000/g-queue-0000000009", []byte("foreign")))
-	require.NoError(t, t.Server.Create(path+"/items/3-0000000000/foreign", nil))
+	require.NoError(t, t.Server.Znodes(t).Create(path+"/items/3-0000000000/g-queue-0000000009", []byte("foreign")))
+	require.NoError(t, t.Server.Znodes(t).Create(path+"/items/3-0000000000/foreign", nil))
 	return q, i
 }
 

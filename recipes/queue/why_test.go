@@ -163,7 +163,7 @@ func TestItemsOfOtherVersions(t *testing.T) {
 			q := newQueue(t, t.Session())
 			put(t, q, "first")
 			require.Equal(t, []string{"first"}, takes(t, q, 1))
-			require.NoError(t, t.Server.Create(head+"/g-queue-0000000009", []byte("0000000001 "+about+"\nbody")))
+			require.NoError(t, t.Server.Znodes(t).Create(head+"/g-queue-0000000009", []byte("0000000001 "+about+"\nbody")))
 			e := finds(t, q, "g")
 			require.Equal(t, []any{want, 1, false, "body"}, []any{e.LastError.Error, e.Attempts, e.Unread, string(e.Data)})
 			i := takeOne(t, q, "body")
@@ -220,7 +220,7 @@ func TestConsumersOfOtherVersions(t *testing.T) {
 		q := newQueue(t, t.Session())
 		put(t, q, "x")
 		for data, want := range map[string]int{"": 0, "by {\"pid\":1}\n": 0, "by {\"pid\":1}\nprefetch 7\nnewer\n": 7, "prefetch x\n": 0} {
-			require.NoError(t, t.Server.Create(path+"/consumers/g", []byte(data)))
+			require.NoError(t, t.Server.Znodes(t).Create(path+"/consumers/g", []byte(data)))
 			all := must(q.Consumers(bubble.Minute(t)))
 			require.Len(t, all, 1)
 			require.Equal(t, []any{"g", want, strings.HasPrefix(data, "by")}, []any{all[0].ID, all[0].Prefetch, all[0].Owner.PID == 1})
@@ -253,8 +253,8 @@ func TestAnItemIsOverdueWhileNoConsumerHasRoom(t *testing.T) {
 func TestTimesOfAnEntryAreThoseOfJSON(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		const guid, far = "11111111-2222-4333-8444-555555555555-", "9223372036854775807"
-		require.NoError(t, t.Server.Create(path+"/items/0-0000000000/"+guid+"queue-0000000000", []byte(`0000000001 {"failure":{"error":"x","time":`+far+"}}\n")))
-		require.NoError(t, t.Server.Create(path+"/later/"+far+"-0000000000/"+far+"-"+guid+"0000000000", []byte("0000000001 {}\n")))
+		require.NoError(t, t.Server.Znodes(t).Create(path+"/items/0-0000000000/"+guid+"queue-0000000000", []byte(`0000000001 {"failure":{"error":"x","time":`+far+"}}\n")))
+		require.NoError(t, t.Server.Znodes(t).Create(path+"/later/"+far+"-0000000000/"+far+"-"+guid+"0000000000", []byte("0000000001 {}\n")))
 		all := must(newQueue(t, t.Session()).List(bubble.Minute(t), 9))
 		require.Len(t, all, 2)
 		require.Equal(t, []int{9999, 9999}, []int{all[0].LastError.Time.Year(), all[1].Due.Year()})

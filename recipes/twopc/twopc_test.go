@@ -277,12 +277,12 @@ func TestListTellsVotesAndAcknowledgements(t *testing.T) {
 		c := newCoordinator(w, h)
 		_, err := c.List(w.Context())
 		require.ErrorIs(w, err, session.ErrNoNode, "there never was one")
-		require.NoError(w, w.Server.Create(path+"/tx/t", []byte(`{"guid":"../x","state":"undecided","sites":["a","../../b","","c/d"]}`)))
+		require.NoError(w, w.Server.Znodes(w).Create(path+"/tx/t", []byte(`{"guid":"../x","state":"undecided","sites":["a","../../b","","c/d"]}`)))
 		w.Server.ClearJournal()
 		all := must(c.List(w.Context()))
 		require.Empty(w, all[0].Votes)
 		require.LessOrEqual(w, len(w.Server.Journal()), 4, "a sync, two listings, the record; no vote that does not exist")
-		require.NoError(w, w.Server.Delete(path+"/tx/t"))
+		require.NoError(w, w.Server.Znodes(w).Delete(path+"/tx/t"))
 		a, b := newSite(w, h, "a"), newSite(w, h, "b")
 		began := time.Now()
 		for _, id := range []string{"z", "y"} {
@@ -307,7 +307,7 @@ func TestListTellsVotesAndAcknowledgements(t *testing.T) {
 		bubble.Closes(w, z.Decided())
 		require.NoError(w, z.Ack(w.Context()))
 		for i, foreign := range []string{"{}", "", `{"guid":"x","state":"maybe"}`} {
-			require.NoError(w, w.Server.Create(fmt.Sprint(path, "/tx/foreign", i), []byte(foreign)))
+			require.NoError(w, w.Server.Znodes(w).Create(fmt.Sprint(path, "/tx/foreign", i), []byte(foreign)))
 		}
 		require.Equal(w, []twopc.Entry{
 			{ID: "z", Outcome: twopc.Committed, Sites: []string{"b", "a"}, Votes: map[string]twopc.Outcome{"b": twopc.Committed}},
@@ -318,7 +318,7 @@ func TestListTellsVotesAndAcknowledgements(t *testing.T) {
 		w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpGetData && strings.HasPrefix(r.Path, path+"/tx/z/") && !acknowledged {
 				acknowledged = true
-				require.NoError(w, w.Server.Delete(r.Path)) // b acknowledges z
+				require.NoError(w, w.Server.Znodes(w).Delete(r.Path)) // b acknowledges z
 			}
 			return zktest.Pass
 		})

@@ -224,7 +224,9 @@ func (w *world) history(name string, k kind, seed uint64) {
 		victim := hosts[rng.IntN(len(hosts))]
 		switch n := rng.IntN(6); {
 		case n < 2:
-			w.Server.Disconnect(victim.Status().SessionID)
+			if id := victim.Status().SessionID; id != 0 {
+				w.Server.Disconnect(id)
+			}
 		case n == 2 && name == "semaphore":
 			from, limit := time.Now(), 3+rng.IntN(3)
 			require.NoError(w, must(lock.NewSemaphore(admin.Session, path, limit)).SetLimit(w.Context(), limit))

@@ -235,7 +235,7 @@ func sameNumbers(w *bubble.World, row watched) {
 	time.Sleep(time.Second)
 	require.Equal(w, row.want[0], shows())
 	for range 100 {
-		require.NoError(w, w.Server.Set("/", nil))
+		require.NoError(w, w.Server.Znodes(w).Set("/", nil))
 	}
 	require.NoError(w, watcher.SyncQuorum(bubble.Minute(w), "/"))
 
@@ -243,7 +243,7 @@ func sameNumbers(w *bubble.World, row watched) {
 	maker, err := session.Open(bubble.Minute(w), other.Hosts(), session.WithDialer(other.Dialer()))
 	require.NoError(w, err)
 	defer func() { _ = session.CloseWithin(maker, time.Minute) }()
-	require.NoError(w, other.Set("/", nil))
+	require.NoError(w, other.Znodes(w).Set("/", nil))
 	row.make(w, maker, "two")
 	server.Store(other)
 	require.NoError(w, w.Server.Close())

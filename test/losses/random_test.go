@@ -131,7 +131,7 @@ func (r *random) deletes() {
 		case <-time.After(time.Duration(300+r.n(20_000)) * time.Microsecond):
 		}
 		if all := r.contenders(); len(all) > 0 {
-			_ = r.Server.Delete(all[r.n(len(all))]) // it may be gone already
+			_ = r.Server.Znodes(r).Delete(all[r.n(len(all))]) // it may be gone already
 		}
 	}
 }

@@ -261,7 +261,7 @@ var guid = regexp.MustCompile(`[0-9a-f-]{32,36}`)
 
 // below are a path and all below it, in an order in which what is random in names does not count.
 func (w *world) below(at string) []string {
-	names, err := w.Server.Children(at)
+	names, err := w.Server.Znodes(w).Children(at)
 	if err != nil {
 		return nil
 	}
@@ -278,6 +278,6 @@ func (w *world) below(at string) []string {
 // wipe deletes a path and all below it, as far as that is there.
 func (w *world) wipe(at string) {
 	for _, one := range slices.Backward(w.below(at)) {
-		require.NoError(w, w.Server.Delete(one))
+		require.NoError(w, w.Server.Znodes(w).Delete(one))
 	}
 }

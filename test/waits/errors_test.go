@@ -230,9 +230,9 @@ var repeats = map[string]struct {
 	},
 	"what is watched is there by turns": {
 		verdict: func(w *world, r *zktest.Request) zktest.Verdict {
-			_, _ = w.Server.Create("/waits", nil), w.Server.Delete(at) // it may be there, or not
+			_, _ = w.Server.Znodes(w).Create("/waits", nil), w.Server.Znodes(w).Delete(at) // it may be there, or not
 			if r.Op == zktest.OpExists {
-				require.NoError(w, w.Server.Create(at, nil))
+				require.NoError(w, w.Server.Znodes(w).Create(at, nil))
 			}
 			return zktest.Pass
 		},
@@ -268,7 +268,7 @@ func vanishes(what string) func(w *world, r *zktest.Request) zktest.Verdict {
 		for _, one := range w.below(at) {
 			if strings.Contains(strings.TrimPrefix(one, "/waits"), what) {
 				for _, b := range slices.Backward(w.below(one)) {
-					_ = w.Server.Delete(b) // it may be gone with what is above
+					_ = w.Server.Znodes(w).Delete(b) // it may be gone with what is above
 				}
 			}
 		}

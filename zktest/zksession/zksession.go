@@ -36,5 +36,6 @@ func Open(t TB, srv *zktest.Server, opts ...session.Option) *session.Session {
 		t.Fatalf("zksession: %v", err)
 	}
 	t.Cleanup(func() { _ = session.CloseWithin(s, 5*time.Second) }) // the test may have cut it off
+	srv.Znodes(t)                                                   // if the test has failed, they are logged before the session is closed
 	return s
 }

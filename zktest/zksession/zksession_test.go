@@ -5,6 +5,7 @@ package zksession_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,7 +36,7 @@ func TestASessionIsConnectedAndClosedAtTheEndOfTheTest(t *testing.T) {
 		require.Equal(t, 8*time.Second, s.Status().Timeout, "it is connected, and has its options")
 		_, err := s.Create(t.Context(), "/here", nil)
 		require.NoError(t, err)
-		_, err = srv.Get("/app/here")
+		_, err = srv.Znodes(t).Get("/app/here")
 		require.NoError(t, err)
 	})
 }
@@ -63,6 +64,35 @@ type judged struct {
 func (j *judged) Fatalf(format string, args ...any) {
 	j.message = fmt.Sprintf(format, args...)
 	panic(j)
+}
+
+// failed is a test that has failed, and its log. Its cleanups run when it says so.
+type failed struct {
+	*testing.T
+	cleanups []func()
+	log      string
+}
+
+func (f *failed) Cleanup(c func())                { f.cleanups = append(f.cleanups, c) }
+func (*failed) Failed() bool                      { return true }
+func (f *failed) Logf(format string, args ...any) { f.log += fmt.Sprintf(format, args...) }
+
+func TestAFailedTestShowsTheSessionThatIsStillOpen(t *testing.T) {
+	t.Parallel()
+	worlds(t, func(t *testing.T) {
+		f := &failed{T: t}
+		srv := zktest.Start(f)
+		s := zksession.Open(f, srv)
+		_, err := s.Create(t.Context(), "/mine", nil, session.Ephemeral())
+		require.NoError(t, err)
+		id := s.Status().SessionID
+		for _, cleanup := range slices.Backward(f.cleanups) {
+			cleanup()
+		}
+		require.Contains(t, f.log, fmt.Sprintf("/mine \"\" czxid=0x2 mzxid=0x2 pzxid=0x2 version=0 cversion=0 aversion=0 owner=0x%x\n", id))
+		require.Contains(t, f.log, fmt.Sprintf("session 0x%x", id))
+		require.Empty(t, srv.Sessions())
+	})
 }
 
 func TestASessionThatCannotBeOpenedFailsTheTest(t *testing.T) {

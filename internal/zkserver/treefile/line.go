@@ -64,7 +64,7 @@ func (l *line) read() (z Znode, err error) {
 		z.ACL = nil
 	}
 	for _, g := range l.ACL {
-		perms, err := parsePerms(g.Perms)
+		perms, err := ParsePerms(g.Perms)
 		if err != nil {
 			return z, err
 		}
@@ -135,7 +135,8 @@ func formatPerms(perms int32) string {
 	return string(text)
 }
 
-func parsePerms(text string) (perms int32, err error) {
+// ParsePerms reads permissions as a file has them: letters of "cdrwa".
+func ParsePerms(text string) (perms int32, err error) {
 	for _, c := range text {
 		i := strings.IndexRune(letters, c)
 		if i < 0 {

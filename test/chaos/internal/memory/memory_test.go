@@ -23,13 +23,13 @@ func TestAGUIDThatIsThereTwiceIsFoundOut(t *testing.T) {
 	srv := zktest.Start(t)
 	const a, b = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-", "_c_11234567-89ab-cdef-0123-456789abcdef-lock-"
 	for _, name := range []string{a + "0000000001", b + "0000000002", "plain", "_c_short"} {
-		require.NoError(t, srv.Create("/line/"+name, nil))
+		require.NoError(t, srv.Znodes(t).Create("/line/"+name, nil))
 	}
 	m := memory.Start(srv.Servers(), "/line")
 	defer m.Close()
 	require.Empty(t, m.Lost(t.Context()))
 	require.Empty(t, m.Twice())
-	require.NoError(t, srv.Create("/line/"+a+"0000000003", nil))
+	require.NoError(t, srv.Znodes(t).Create("/line/"+a+"0000000003", nil))
 	var twice []history.Event
 	require.Eventually(t, func() bool { twice = append(twice, m.Twice()...); return len(twice) > 0 }, 30*time.Second, time.Millisecond)
 	require.Equal(t, "/line", twice[0].Thing)
@@ -44,7 +44,7 @@ func TestWhatServersForgetIsFoundOut(t *testing.T) {
 	defer m.Close()
 	require.Empty(t, m.Lost(t.Context()))
 	require.Empty(t, m.Lost(t.Context()))
-	require.NoError(t, srv.Delete("/memory-1"))
+	require.NoError(t, srv.Znodes(t).Delete("/memory-1"))
 	require.Eventually(t, func() bool { return m.Lost(t.Context()) != "" }, 10*time.Second, time.Millisecond)
 	require.Regexp(t, `^server 1 had confirmed version [1-9]\d* of /memory-1, and has version -1$`, m.Lost(t.Context()))
 }
@@ -67,7 +67,7 @@ func TestADeletionThatServersForgetIsFoundOut(t *testing.T) {
 	m := memory.Start(srv.Servers(), "/other", "/line")
 	defer m.Close()
 	for _, name := range []string{"/line/_c_1-0000000001", "/line/_c_2-0000000002", "/line/plain"} {
-		require.NoError(t, srv.Create(name, nil))
+		require.NoError(t, srv.Znodes(t).Create(name, nil))
 	}
 	await := func() { // each server has answered a write, and then a listing
 		for _, counts := range []*[2]atomic.Int64{&writes, &lists} {
@@ -79,13 +79,13 @@ func TestADeletionThatServersForgetIsFoundOut(t *testing.T) {
 		require.Empty(t, m.Lost(t.Context()))
 	}
 	await()
-	require.NoError(t, srv.Delete("/line/_c_1-0000000001"))
-	require.NoError(t, srv.Delete("/line/plain"))
+	require.NoError(t, srv.Znodes(t).Delete("/line/_c_1-0000000001"))
+	require.NoError(t, srv.Znodes(t).Delete("/line/plain"))
 	await()
-	require.NoError(t, srv.Create("/line/_c_3-0000000003", nil))
-	require.NoError(t, srv.Create("/line/plain", nil))
+	require.NoError(t, srv.Znodes(t).Create("/line/_c_3-0000000003", nil))
+	require.NoError(t, srv.Znodes(t).Create("/line/plain", nil))
 	await()
-	require.NoError(t, srv.Create("/line/_c_1-0000000001", nil))
+	require.NoError(t, srv.Znodes(t).Create("/line/_c_1-0000000001", nil))
 	require.Eventually(t, func() bool { return m.Lost(t.Context()) != "" }, 30*time.Second, time.Millisecond)
 	require.Regexp(t, `^server [01] has /line/_c_1-0000000001 again, which had been deleted$`, m.Lost(t.Context()))
 }

@@ -1,0 +1,90 @@
+package zktest_test
+
+// What makes no sense is said, with the name of what was called.
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/zktest"
+)
+
+func TestOptionsThatMakeNoSenseAreReported(t *testing.T) {
+	t.Parallel()
+	for says, opt := range map[string]zktest.Option{
+		"zkserver: version \"3.7\": not one of 3.8.0, 3.8.4": zktest.WithVersion("3.7"),
+		"zkserver: tick 1ns":                         zktest.WithTick(time.Nanosecond),
+		"zktest: WithTick(0s)":                       zktest.WithTick(0),
+		"zkserver: session timeouts from 1m0s to 1s": zktest.WithSessionTimeouts(time.Minute, time.Second),
+		"zktest: WithSessionTimeouts(0s)":            zktest.WithSessionTimeouts(0, time.Second),
+		"zktest: WithServers(0)":                     zktest.WithServers(0),
+		"zktest: WithServers(-1)":                    zktest.WithServers(-1),
+		"zkserver: 1000 servers":                     zktest.WithServers(1000),
+		"zkserver: elections of -1ns":                zktest.WithElection(-1),
+		"zktest: WithMaxPacket(0)":                   zktest.WithMaxPacket(0),
+		"zkserver: packets of at most 1 bytes":       zktest.WithMaxPacket(1),
+		"zkserver: a negative limit":                 zktest.WithMaxConnections(-1),
+		"zktest: WithContainerCheck(0s)":             zktest.WithContainerCheck(0),
+	} {
+		_, err := zktest.New(opt)
+		require.ErrorContains(t, err, says)
+		var r recorder
+		r.run(func() { zktest.Start(&r, opt) })
+		require.Contains(t, r.failed, "zktest.Start: "+says)
+	}
+}
+
+// A session that has ended is no misuse: it may have ended just now.
+func TestFaultsOfSessionsThatNeverWereFailTheTest(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func(s *zktest.Server, id int64){
+		"Expire":         (*zktest.Server).Expire,
+		"ExpireSilently": (*zktest.Server).ExpireSilently,
+		"Disconnect":     (*zktest.Server).Disconnect,
+		"Partition":      func(s *zktest.Server, id int64) { s.Partition(id)() },
+		"Slow":           func(s *zktest.Server, id int64) { s.Slow(id, time.Second)() },
+		"ExpireAlone":    func(s *zktest.Server, id int64) { s.ExpireAlone(0, id) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *zktest.Server) {
+				known := s.Join().SessionID()
+				s.LoseSessions()
+				fault(s, known)
+				for _, id := range []int64{0, known - 1, known + 1} {
+					var r recorder
+					r.run(func() {
+						s := zktest.Start(&r)
+						require.Equal(t, known, s.Join().SessionID(), "it began at the same instant")
+						fault(s, id)
+					})
+					require.Contains(t, r.failed, "zktest: this server has never opened a session 0x")
+				}
+			})
+		})
+	}
+}
+
+func TestAClosedServerSaysSo(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t)
+	z := s.Znodes(t)
+	require.NoError(t, z.Create("/a", nil))
+	require.NoError(t, s.Close())
+	for what, do := range map[string]func() error{
+		"create":      func() error { return z.Create("/b", nil) },
+		"set":         func() error { return z.Set("/a", nil) },
+		"delete":      func() error { return z.Delete("/a") },
+		"get":         func() error { _, err := z.Get("/a"); return err },
+		"stat":        func() error { _, err := z.Stat("/a"); return err },
+		"children of": func() error { _, err := z.Children("/"); return err },
+		"":            func() error { return s.Load(`{"path":"/b"}`) },
+	} {
+		require.ErrorContains(t, do(), "closed", what)
+		require.ErrorContains(t, do(), what)
+	}
+	var r recorder
+	r.run(func() { s.Znodes(&r).Exists("/a") })
+	require.Contains(t, r.failed, "closed")
+}
