@@ -12,10 +12,10 @@ import (
 // test fails. So it does in the other waits, and says what there is instead.
 //
 // A wait ends at the transaction that makes the server's state as asked: nothing is polled, and in
-// a testing/synctest bubble no time passes. Clients may not have heard of it yet.
+// a testing/synctest bubble no real time passes. Clients may not have heard of it yet.
 func (z Znodes) Await(ctx context.Context, path string) {
 	z.test.Helper()
-	z.await(ctx, fmt.Sprintf("Await %q", path), 1, func(t *tree.Tree, _ int) int {
+	z.await(ctx, fmt.Sprintf("Await %q", path), path, 1, func(t *tree.Tree, _ int) int {
 		if t.Get(path) == nil {
 			return 0
 		}
@@ -26,7 +26,7 @@ func (z Znodes) Await(ctx context.Context, path string) {
 // AwaitChildren waits until a znode has n children. One that does not exist has none.
 func (z Znodes) AwaitChildren(ctx context.Context, path string, n int) {
 	z.test.Helper()
-	z.await(ctx, fmt.Sprintf("AwaitChildren %q, %d", path, n), n, func(t *tree.Tree, _ int) int {
+	z.await(ctx, fmt.Sprintf("AwaitChildren %q, %d", path, n), path, n, func(t *tree.Tree, _ int) int {
 		if parent := t.Get(path); parent != nil {
 			return parent.NumChildren()
 		}
@@ -37,12 +37,15 @@ func (z Znodes) AwaitChildren(ctx context.Context, path string, n int) {
 // AwaitSessions waits until there are n sessions, connected or not.
 func (z Znodes) AwaitSessions(ctx context.Context, n int) {
 	z.test.Helper()
-	z.await(ctx, fmt.Sprintf("AwaitSessions %d", n), n, func(_ *tree.Tree, sessions int) int { return sessions })
+	z.await(ctx, fmt.Sprintf("AwaitSessions %d", n), "/", n, func(_ *tree.Tree, sessions int) int { return sessions })
 }
 
 // await waits until count is n.
-func (z Znodes) await(ctx context.Context, what string, n int, count func(t *tree.Tree, sessions int) int) {
+func (z Znodes) await(ctx context.Context, what, path string, n int, count func(t *tree.Tree, sessions int) int) {
 	z.test.Helper()
+	if !tree.Valid(path) || n < 0 {
+		z.test.Fatalf("zktest: %s: not a path, or a negative number", what)
+	}
 	last := 0
 	err := z.admin.Await(ctx, func(t *tree.Tree, sessions int) bool {
 		last = count(t, sessions)

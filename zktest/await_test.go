@@ -4,6 +4,8 @@ package zktest_test
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -143,4 +145,51 @@ func TestAServiceIsAwaitedAndChecked(t *testing.T) {
 		z.Await(ctx, "/results/1") // it has done the job
 		z.CheckData("/results/1", "done")
 	})
+}
+
+// A wait ends at the transaction that makes the state as asked, also if the next one changes it.
+func TestAWaitMissesNoState(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := zktest.Start(t)
+		z := srv.Znodes(t)
+		go func() {
+			time.Sleep(time.Second)
+			p := srv.Join()
+			_ = p.Create("/leader", nil)
+			p.Leave()
+			for i := range 3 {
+				_ = z.Create(fmt.Sprint("/jobs/", i), nil)
+			}
+		}()
+		var waits sync.WaitGroup
+		waits.Go(func() { z.Await(t.Context(), "/leader") })
+		z.AwaitChildren(t.Context(), "/jobs", 1)
+		waits.Wait()
+	})
+}
+
+// A wait in a bubble leaves nothing in a server outside.
+func TestAWaitInABubbleForAServerOutside(t *testing.T) {
+	t.Parallel()
+	srv := zktest.Start(t)
+	synctest.Test(t, func(t *testing.T) {
+		require.NoError(t, srv.Znodes(t).Create("/a", nil))
+		srv.Znodes(t).Await(t.Context(), "/a")
+	})
+	require.NoError(t, srv.Znodes(t).Create("/b", nil))
+}
+
+func TestTheTreeDoesNotShareTheDataOfItsMaker(t *testing.T) {
+	t.Parallel()
+	srv := zktest.Start(t)
+	z, data := srv.Znodes(t), []byte("old")
+	require.NoError(t, z.Create("/a", data))
+	require.NoError(t, z.Create("/b", nil))
+	require.NoError(t, z.Set("/b", data))
+	require.NoError(t, srv.Join().Create("/c", data))
+	copy(data, "new")
+	for _, path := range []string{"/a", "/b", "/c"} {
+		z.CheckData(path, "old")
+	}
 }

@@ -27,6 +27,7 @@ func TestOptionsThatMakeNoSenseAreReported(t *testing.T) {
 		"zkserver: packets of at most 1 bytes":       zktest.WithMaxPacket(1),
 		"zkserver: a negative limit":                 zktest.WithMaxConnections(-1),
 		"zktest: WithContainerCheck(0s)":             zktest.WithContainerCheck(0),
+		"zktest: WithAddress: an empty address":      zktest.WithAddress("127.0.0.1:0", ""),
 	} {
 		_, err := zktest.New(opt)
 		require.ErrorContains(t, err, says)
@@ -87,4 +88,24 @@ func TestAClosedServerSaysSo(t *testing.T) {
 	var r recorder
 	r.run(func() { s.Znodes(&r).Exists("/a") })
 	require.Contains(t, r.failed, "closed")
+}
+
+func TestWhatIsNoPathIsSaid(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(z zktest.Znodes){
+		"CheckAbsent": func(z zktest.Znodes) { z.CheckAbsent("locks/x") }, "a slash at its end": func(z zktest.Znodes) { z.CheckAbsent("/locks/x/") },
+		"Exists": func(z zktest.Znodes) { z.Exists("") }, "Await": func(z zktest.Znodes) { z.Await(t.Context(), "locks/x") },
+		"AwaitChildren": func(z zktest.Znodes) { z.AwaitChildren(t.Context(), "locks", 0) }, "a number below 0": func(z zktest.Znodes) { z.AwaitChildren(t.Context(), "/locks", -1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := zktest.Start(t)
+			require.NoError(t, srv.Znodes(t).Create("/locks/x", nil))
+			var r recorder
+			r.run(func() { ask(srv.Znodes(&r)) })
+			require.NotEmpty(t, r.failed)
+		})
+	}
+	_, err := zktest.Start(t).Znodes(t).Get("locks")
+	require.ErrorIs(t, err, zktest.ErrBadArguments)
 }

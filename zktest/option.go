@@ -1,8 +1,10 @@
 package zktest
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +54,9 @@ func WithServers(n int) Option { return positive("WithServers", n, func(c *confi
 // "127.0.0.1:2181", for programs whose address can't be configured; several servers take one each,
 // in order. Without it [Server.Servers] finds free ports. If an address is taken the start fails.
 func WithAddress(addresses ...string) Option {
+	if slices.Contains(addresses, "") {
+		return func(*config) error { return errors.New("WithAddress: an empty address") }
+	}
 	return set(func(c *config) { c.Addresses = addresses })
 }
 

@@ -41,7 +41,7 @@ func (z Znodes) Create(path string, data []byte, opts ...CreateOption) error {
 }
 
 func create(a zkserver.Admin, session int64, flags int32, path string, data []byte, opts []CreateOption) (string, error) {
-	z := treefile.Znode{Path: path, Data: data}
+	z := treefile.Znode{Path: path, Data: slices.Clone(data)}
 	for _, o := range opts {
 		if err := o(&z); err != nil {
 			return "", fmt.Errorf("zktest: create %q: %w", path, err)
@@ -88,7 +88,7 @@ func WithACL(perms, scheme, id string) CreateOption {
 }
 
 // Set replaces the data of a znode, whatever its version.
-func (z Znodes) Set(path string, data []byte) error { return z.admin.Set(path, data) }
+func (z Znodes) Set(path string, data []byte) error { return z.admin.Set(path, slices.Clone(data)) }
 
 // Delete deletes a znode, ephemeral or not, and everything below it.
 func (z Znodes) Delete(path string) error { return z.admin.Delete(path) }

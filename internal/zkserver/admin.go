@@ -87,6 +87,8 @@ func (a Admin) Show(op, path string, show func(*tree.Node)) error {
 	n, err := s.tree.Get(path), ErrClosed
 	switch {
 	case s.closed:
+	case !tree.Valid(path):
+		err = jute.BadArguments
 	case n == nil:
 		err = jute.NoNode
 	default:
@@ -97,28 +99,38 @@ func (a Admin) Show(op, path string, show func(*tree.Node)) error {
 }
 
 // Await waits until done is true of the tree and the number of sessions. It asks at once, and again
-// after each transaction; done may not call the server.
+// at each transaction, so that it misses none; done may not call the server.
 func (a Admin) Await(ctx context.Context, done func(t *tree.Tree, sessions int) bool) error {
 	s := a.Server
-	for {
-		s.mu.Lock()
-		over := done(s.tree, len(s.sessions))
-		if s.changed == nil {
-			s.changed = make(chan struct{})
-		}
-		changed := s.changed
-		s.mu.Unlock()
-		if over {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-s.closing:
-			return ErrClosed
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	} else if done(s.tree, len(s.sessions)) {
+		return nil
 	}
+	w := &waiter{done, make(chan struct{})}
+	s.waiters = append(s.waiters, w)
+	s.mu.Unlock()
+	err := ErrClosed
+	select {
+	case <-w.over:
+	case <-s.closing:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	s.mu.Lock()
+	if i := slices.Index(s.waiters, w); i >= 0 {
+		s.waiters = slices.Delete(s.waiters, i, i+1)
+		return err
+	}
+	return nil
+}
+
+// waiter is one Await.
+type waiter struct {
+	done func(t *tree.Tree, sessions int) bool
+	over chan struct{}
 }
 
 // Knows reports whether the server has ever opened a session.

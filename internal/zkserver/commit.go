@@ -2,6 +2,7 @@ package zkserver
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
@@ -37,10 +38,13 @@ func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) {
 		}
 	}
 	s.armReaper()
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
-	}
+	s.waiters = slices.DeleteFunc(s.waiters, func(w *waiter) bool {
+		over := w.done(s.tree, len(s.sessions))
+		if over {
+			close(w.over)
+		}
+		return over
+	})
 }
 
 // news is a change that watchers are told of: the event, the znode, the transaction, and the ACL

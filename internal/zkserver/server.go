@@ -30,8 +30,8 @@ type Server struct {
 	sessions map[int64]*session
 	nextID   int64 // of the next session
 	expiry   expiry
-	reaper   *time.Timer   // for containers and TTLs; nil: there are none
-	changed  chan struct{} // closed at the next transaction; nil: no goroutine waits for one
+	reaper   *time.Timer // for containers and TTLs; nil: there are none
+	waiters  []*waiter
 	closed   bool
 	// The servers, and which of them leads.
 	fronts []*Front

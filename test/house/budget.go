@@ -18,8 +18,8 @@ var parts = []part{
 	{"recipes/queue", []string{"recipes/queue"}, 5021},
 	{"recipes/twopc", []string{"recipes/twopc"}, 2754},
 	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2428},
-	{"internal/zkserver", []string{"internal/zkserver"}, 6093},
-	{"zktest", []string{"zktest"}, 2853},
+	{"internal/zkserver", []string{"internal/zkserver"}, 6109},
+	{"zktest", []string{"zktest"}, 2861},
 	{"internal", []string{"internal", "."}, 3051},
 	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "health", "cmd"}, 6250},
 }
@@ -28,7 +28,7 @@ var parts = []part{
 // besides, and commands and fx.
 var sums = []part{
 	{"linked", nil, 38196}, // go list tells the folders
-	{"test tools", []string{"internal/zkserver", "zktest", "recipe/recipetest"}, 10853},
+	{"test tools", []string{"internal/zkserver", "zktest", "recipe/recipetest"}, 10877},
 	{"commands and fx", []string{"cmd", "fxmodule", "health"}, 5376},
 }
 
