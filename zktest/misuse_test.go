@@ -53,7 +53,8 @@ func TestFaultsOfSessionsThatNeverWereFailTheTest(t *testing.T) {
 				known := s.Join().SessionID()
 				s.LoseSessions()
 				fault(s, known)
-				for _, id := range []int64{0, known - 1, known + 1} {
+				fault(s, 0) // a client that has no session yet
+				for _, id := range []int64{known - 1, known + 1} {
 					var r recorder
 					r.run(func() {
 						s := zktest.Start(&r)
