@@ -180,7 +180,7 @@ func (s *Server) LoseSessions() { s.inner.LoseSessions() }
 // followers have answered, since it tells them to commit before it does so itself.
 func (s *Server) Lag(i, n int) { front(s, i).Lag(n) }
 
-// known fails the test for a session that never was. 0 is that of a client without one, and no fault.
+// known fails the test for a session that never was. A client without one has 0, which is no fault.
 func known(s *Server, sessionID int64) int64 {
 	if sessionID != 0 && !(zkserver.Admin{Server: s.inner}).Knows(sessionID) {
 		s.fatal("zktest: this server has never opened a session 0x%x", uint64(sessionID))
