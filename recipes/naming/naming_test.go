@@ -43,6 +43,27 @@ func TestANameMeansWhatItWasBoundTo(t *testing.T) {
 	})
 }
 
+// A bound znode has an odd version, a parent an even one, however often they change.
+func TestVersionsTellABindingFromAParent(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		n, s := names(w)
+		must(s.Create(w.Context(), root+"/a", []byte("of another client"), session.Parents()))
+		for range 3 {
+			for _, value := range []string{"1", "2", ""} {
+				if value == "" {
+					require.NoError(w, n.Unbind(w.Context(), "a"))
+				} else {
+					require.NoError(w, n.Bind(w.Context(), "a", []byte(value)))
+				}
+				require.NoError(w, n.Bind(w.Context(), "a/b", []byte("x"))) // so that a stays
+				_, stat, err := s.Get(w.Context(), root+"/a")
+				require.NoError(w, err)
+				require.Equal(w, value != "", stat.Version&1 == 1, stat.Version)
+			}
+		}
+	})
+}
+
 func TestList(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		n, _ := names(w)
