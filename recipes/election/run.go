@@ -35,7 +35,7 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term)
 		return err
 	}
 	defer leave()
-	for quick := 0; ; {
+	for quick, warned := 0, false; ; {
 		t, err := e.lead(ctx, by)
 		if err != nil {
 			return err
@@ -45,10 +45,11 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term)
 			return err
 		}
 		if time.Since(began) >= tooQuick || ctx.Err() != nil || !errors.Is(t.Err(), session.ErrReleased) {
-			quick = 0
+			quick, warned = 0, false
 			continue
 		}
-		if quick++; quick == 1 {
+		if quick++; !warned && !t.transferred.Load() { // a term that was handed over at once was meant so
+			warned = true
 			recipe.Logger(e.session).Warn("a leader's function returns at once: the next term waits", "recipe", "election", "path", e.session.Path(e.path), "asked", by.At.String())
 		}
 		e.pause(ctx, quick)

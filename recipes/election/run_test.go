@@ -218,3 +218,41 @@ func TestATermThatItsRunCutsShortIsNotTooQuick(t *testing.T) {
 		require.Empty(t, log.Warnings(path))
 	})
 }
+
+// A term that was handed over at once is no mistake: the log does not warn of it, but of the next
+// that ends at once by itself. The pauses stay, so that functions that hand over to each other do
+// not go as fast as ZooKeeper can.
+func TestATransferAtOnceIsNotWarnedOf(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
+		var log bubble.Log
+		a, b := candidate(t, t.Session(log.Option()), "a"), candidate(t, t.Session(), "b")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		terms, over := make(chan *election.Term, 1), make(chan struct{}, 1) // a function lasts until the test says over
+		result := start(ctx, a, func(_ context.Context, term *election.Term) error {
+			terms <- term
+			select {
+			case <-over:
+			case <-ctx.Done():
+			}
+			return nil
+		})
+		ended := time.Now()
+		for n := range 4 {
+			term := bubble.Get(t, terms)
+			require.GreaterOrEqual(t, time.Since(ended), []time.Duration{0, 75, 150, 300}[n]*time.Millisecond)
+			require.Len(t, log.Warnings(path), []int{0, 0, 0, 1}[n], "before term %d", n)
+			if n < 2 {
+				waits(t, b)
+				require.NoError(t, term.TransferTo(bubble.Minute(t), must(a.Candidates(bubble.Minute(t)))[1]))
+				bubble.Get(t, b.Leader(), "b leads")
+				require.NoError(t, b.Withdraw(bubble.Minute(t)))
+			}
+			over <- struct{}{}
+			ended = time.Now()
+		}
+		cancel()
+		require.ErrorIs(t, bubble.Get(t, result), context.Canceled)
+		require.Len(t, log.Warnings(path), 1)
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -17,15 +18,17 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Term is one possession of leadership. It belongs to one epoch, and is never revived once it has
-// ended: Done closes, Err says why (session.ErrReleased, or session.ErrLost wrapping
-// session.ErrExpired, session.ErrUntrusted, session.ErrSuspended, session.ErrDeleted,
-// session.ErrRestarted or session.ErrClosed), and the context is cancelled with that cause. Tokens
-// grow from term to term, across all candidates.
+// Term is one possession of leadership. Its Done, Err, Context, Valid, Token, Path, Session and
+// Commit are those of [session.Hold]. It belongs to one epoch, and is never revived once it has
+// ended: Done closes, Err says why (session.ErrReleased, or session.ErrLost with the cause, one of
+// those at session.Hold), and the context is cancelled with that cause. Tokens grow from term to
+// term, across all candidates.
 type Term struct {
 	*session.Hold
 	election *Election
 	of       *recipe.Possession
+
+	transferred atomic.Bool
 }
 
 // wrap makes the term, and tells the log of its beginning and its end.
@@ -154,6 +157,7 @@ func (t *Term) TransferTo(ctx context.Context, to Candidate) error {
 		_, err = t.Commit(ctx, ops...)
 		switch {
 		case err == nil:
+			t.transferred.Store(true)
 			return t.Resign(ctx)
 		case errors.Is(err, session.ErrLost), !errors.Is(err, session.ErrNoNode) && !errors.Is(err, session.ErrUnknownOutcome):
 			return recipe.Failed(t.election.session, "transfer", to.Path, err)
