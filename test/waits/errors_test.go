@@ -211,7 +211,33 @@ var repeats = map[string]struct {
 	"a member vanishes":    {verdict: vanishes("mine"), wants: joinsGroup, says: goneAtOnce},
 	"a party vanishes":     {verdict: vanishes("-party-"), wants: func(w *world) { must(barrier.NewDouble(w.mine, at, 2)).Arrive() }, says: goneAtOnce},
 	"a consumer vanishes":  {verdict: vanishes("/consumers/"), wants: func(w *world) { must(must(queue.New(w.mine, at)).Consume()) }, says: goneAtOnce},
-	"the parent vanishes":  {verdict: vanishes("/x"), says: goneAtOnce},
+	"what is released has vanished": { // so that nothing is deleted, and the next znode is one more in a row
+		verdict: func(_ *world, r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpGetData {
+				return zktest.Delay(10 * time.Millisecond)
+			}
+			return zktest.Pass
+		},
+		wants: func(w *world) {
+			l := must(lock.New(w.mine, at, lock.WithLayout(lock.Simple)))
+			pass := func(d time.Duration) {
+				select {
+				case <-time.After(d):
+				case <-w.Context().Done():
+				}
+			}
+			go func() { // ends with the test
+				for g, err := l.Lock(w.Context()); err == nil; g, err = l.Lock(w.Context()) {
+					pass(20 * time.Millisecond) // until it is watched
+					_ = w.Server.Znodes(w).Delete(at)
+					pass(time.Millisecond) // the event is there, and the answer to the read that it causes is not
+					_ = g.Release(w.Context())
+				}
+			}()
+		},
+		says: goneAtOnce,
+	},
+	"the parent vanishes": {verdict: vanishes("/x"), says: goneAtOnce},
 	"what is above a name vanishes": {
 		verdict: vanishes("/x"), says: goneAtOnce,
 		wants: func(w *world) {
