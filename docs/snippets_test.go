@@ -33,7 +33,7 @@ func selects(ctx context.Context, sess *session.Session, log *slog.Logger, proce
 		return err
 	}
 	defer session.CloseWithin(orders, 5*time.Second)
-	statuses := sess.Observe(ctx) // a subscription: taken once, before the loop
+	statuses := sess.ObserveStatus(ctx) // a subscription: taken once, before the loop
 	orders.Acquire()
 	for {
 		select {

@@ -95,7 +95,7 @@ func (c *crew) run(stopping context.Context) error {
 	go func() { workers.Wait(); close(done) }() // ends with the workers, which closing the consumer ends at the latest
 	ctx, cancel := c.in.Budget.within(context.Background(), workDone)
 	defer cancel()
-	states := c.in.Session.Observe(ctx)
+	states := c.in.Session.ObserveStatus(ctx)
 	for waiting := true; waiting; {
 		select {
 		case <-done:

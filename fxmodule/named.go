@@ -41,9 +41,9 @@ func WriteLock(name, path string, opts ...lock.Option) fx.Option {
 	return named("WriteLock", name, func(s *session.Session) (*lock.Lock, error) { return lock.NewWrite(s, path, opts...) })
 }
 
-// Semaphore provides a semaphore with a number of permits under a name: see lock.NewSemaphore.
-func Semaphore(name, path string, permits int, opts ...lock.Option) fx.Option {
-	return named("Semaphore", name, func(s *session.Session) (*lock.Lock, error) { return lock.NewSemaphore(s, path, permits, opts...) })
+// Semaphore provides a semaphore with a limit under a name: see lock.NewSemaphore.
+func Semaphore(name, path string, limit int, opts ...lock.Option) fx.Option {
+	return named("Semaphore", name, func(s *session.Session) (*lock.Lock, error) { return lock.NewSemaphore(s, path, limit, opts...) })
 }
 
 // Election provides a *election.Election under a name. It does not campaign by itself: call

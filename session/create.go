@@ -18,7 +18,7 @@ import (
 // Create creates a znode and returns its path, which differs from the one given if it is
 // [Sequential] or [Protected]. It is sent once: if the answer is lost, Create returns
 // [ErrUnknownOutcome], except with [Protected], where it is looked for until the session ends, if
-// the ACL permits to list its parent.
+// the ACL permits to list its parent. [Session.EnsurePath] makes a path that may exist already.
 //
 // Errors are those of [Session.Set]; [ErrNodeExists]; [ErrNoNode] if its parent is missing, without
 // [Parents]; [ErrNoChildrenForEphemerals]; [ErrInvalidACL]; [ErrUnsupported] if the server lacks

@@ -28,7 +28,7 @@ func TestExpiryBeginsTheNextEpoch(t *testing.T) {
 		},
 	}, func(w *harness, expire func(w *harness, id int64)) {
 		s, t, h := w.holding()
-		statuses := s.Observe(w.ctx)
+		statuses := s.ObserveStatus(w.ctx)
 		require.Equal(w, session.Connected, (<-statuses).State)
 		first := id(s)
 		expire(w, first)

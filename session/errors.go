@@ -65,7 +65,8 @@ var (
 	// replaced it by another. The [Session] goes on with the next epoch.
 	ErrExpired = zkconn.ErrExpired.Also(zk.ErrSessionExpired)
 	// ErrDataLoss comes with ErrExpired: the servers were emptied, or have an older copy of their
-	// data. Versions and tokens may repeat. Not every loss is noticed: see docs/operations.md.
+	// data. Versions and tokens may repeat; a lock, or leadership, may have had two holders at a
+	// time. Not every loss is noticed: see docs/operations.md.
 	ErrDataLoss = zkconn.ErrDataLoss
 	// ErrSuspended: the connection is down. It ends possessions under [WithStrict], and reads when
 	// their [RetryPolicy] gives up.

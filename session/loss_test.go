@@ -388,7 +388,7 @@ func TestRealLossOfData(t *testing.T) {
 			if row.seen {
 				epoch = 2
 			}
-			for st := range s.Observe(w.ctx) {
+			for st := range s.ObserveStatus(w.ctx) {
 				if st.State == session.Connected && st.Epoch >= epoch {
 					break
 				}

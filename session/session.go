@@ -174,10 +174,10 @@ func (s *Session) Status() Status {
 	return g.status()
 }
 
-// Observe subscribes to the status: the present one first, then each change; the newest replaces
-// one that was not received. A status is published when the state or the epoch changes, not
-// whenever trust is extended. The channel closes when ctx or the session ends.
-func (s *Session) Observe(ctx context.Context) <-chan Status { return s.topic.Subscribe(ctx) }
+// ObserveStatus subscribes to the status: the present one first, then each change; the newest
+// replaces one that was not received. A status is published when the state or the epoch changes,
+// not whenever trust is extended. The channel closes when ctx or the session ends.
+func (s *Session) ObserveStatus(ctx context.Context) <-chan Status { return s.topic.Subscribe(ctx) }
 
 // Done closes when the session is over: by [Session.Close], or for good ([ErrAuthFailed], an
 // internal failure). Err then says why.

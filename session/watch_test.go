@@ -205,7 +205,7 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s := w.open()
 		w.create(s, "/a", nil)
-		data, children, statuses := s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/a"), s.Observe(w.ctx)
+		data, children, statuses := s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/a"), s.ObserveStatus(w.ctx)
 		require.True(w, newest(w, data).Exists)
 		require.True(w, newest(w, children).Exists)
 		require.Equal(w, session.Connected, newest(w, statuses).State)

@@ -117,7 +117,7 @@ func TestAClientFindsItsZnodesWhenTheServerIsStartedAgainFromItsDump(t *testing.
 	require.Contains(t, first.log.String(), "session opened")
 	require.Len(t, must(os.ReadDir(dir)), 1, "no other file is left")
 	second := started(t, server, "--listen", first.address, "--load", file, "--dump", file)
-	bubble.Await(t, c.Observe(ctx), "the next session", secondEpoch)
+	bubble.Await(t, c.ObserveStatus(ctx), "the next session", secondEpoch)
 	data, after, err := c.Get(ctx, "/app")
 	require.NoError(t, err)
 	require.Equal(t, "2", string(data))
@@ -144,7 +144,7 @@ func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *
 	id := c.Status().SessionID
 	first.end(t, syscall.SIGKILL)
 	started(t, server, "--listen", first.address)
-	bubble.Await(t, c.Observe(ctx), "the next session", secondEpoch)
+	bubble.Await(t, c.ObserveStatus(ctx), "the next session", secondEpoch)
 	must(c.Create(ctx, "/a", nil))
 	require.NotEqual(t, id, c.Status().SessionID)
 	require.NoError(t, c.Close(ctx)) // while there is a server

@@ -34,7 +34,7 @@ func queues(a *app) *cobra.Command {
 		var rows []consumerRow
 		all, err := q.Consumers(ctx)
 		for _, c := range all {
-			rows = append(rows, consumerRow{owner(c.Owner), sessionID(c.Session), c.InHand, c.Prefetch, c.Since})
+			rows = append(rows, consumerRow{owner(c.Owner), sessionID(c.SessionID), c.InHand, c.Prefetch, c.Since})
 		}
 		if err != nil {
 			return err

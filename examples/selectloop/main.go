@@ -62,7 +62,7 @@ func run(ctx context.Context, zk string) error {
 		return err
 	}
 	defer closeAll(ctx, press, leader, consumer)
-	states := s.Observe(ctx)
+	states := s.ObserveStatus(ctx)
 
 	press.Acquire()   // intents: stated once
 	leader.Campaign() // …

@@ -115,7 +115,7 @@ func (w *worker) do(ctx context.Context, item *queue.Item) error {
 // report tells the parent each ZooKeeper session of this process.
 func (w *worker) report(ctx context.Context) error {
 	last := int64(0)
-	for now := range w.session.Observe(ctx) {
+	for now := range w.session.ObserveStatus(ctx) {
 		if now.SessionID != 0 && now.SessionID != last {
 			last = now.SessionID
 			fmt.Println("session", 0, last)

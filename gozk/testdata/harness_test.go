@@ -188,7 +188,7 @@ func (n *network) cutFor(sess *session.Session) {
 	_ = n.Close()
 	time.Sleep(sess.Status().Timeout + 2*time.Second)
 	set(false)
-	for s := range sess.Observe(context.Background()) {
+	for s := range sess.ObserveStatus(context.Background()) {
 		if s.Epoch > epoch {
 			return
 		}

@@ -193,7 +193,7 @@ type observer struct {
 }
 
 func (o *observer) begin() {
-	observe.Each(o.turn.Context(), o.turn, o.election.session.Observe(o.turn.Context()), func(s session.Status, open bool) {
+	observe.Each(o.turn.Context(), o.turn, o.election.session.ObserveStatus(o.turn.Context()), func(s session.Status, open bool) {
 		if !open {
 			o.turn.End()
 			return

@@ -15,9 +15,10 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Grant is one possession of the lock. It belongs to one epoch, and is never revived once it has
+// Grant is one possession of the lock. Its Done, Err, Context, Valid, Token, Path, Session and
+// Commit are those of [session.Hold]. It belongs to one epoch, and is never revived once it has
 // ended: Done closes, Err says why (session.ErrReleased, or session.ErrLost with the cause, one of
-// those at [session.Hold]), and the context is cancelled with that cause.
+// those at session.Hold), and the context is cancelled with that cause.
 type Grant struct {
 	*session.Hold
 	lock *Lock
@@ -44,8 +45,8 @@ func (g *Grant) Release(ctx context.Context) error {
 }
 
 // Revoked closes when another client asks this holder to release, with [Lock.Revoke] or
-// [Lock.Break]. It is only a request: the grant stays valid until it is released or broken. The
-// channel never closes for a grant that ends without being asked.
+// [Lock.Break]. Nothing is taken away yet: the grant stays valid until it is released or broken,
+// and Done tells of that. The channel never closes for a grant that ends without being asked.
 func (g *Grant) Revoked() <-chan struct{} { return g.of.Revoked() }
 
 // Sequencer describes this possession as a value to send along with requests to other services,

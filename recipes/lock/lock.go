@@ -225,9 +225,9 @@ var (
 	// that would wait for each other forever. Release the read grant, then acquire the write side.
 	ErrUpgrade = errors.New("a read grant cannot be upgraded")
 
-	// ErrLimit is returned by semaphores: the limit in ZooKeeper differs from the number of permits
-	// that an instance was created with, when it first reads it; or the limit has become less than
-	// the instance's weight; or the path's data are not a limit.
+	// ErrLimit is returned by semaphores: the limit in ZooKeeper differs from the one that an
+	// instance was created with, when it first reads it; or the limit has become less than the
+	// instance's weight; or the path's data are not a limit.
 	ErrLimit = contend.ErrLimit
 )
 

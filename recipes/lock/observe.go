@@ -21,7 +21,7 @@ type Contender struct {
 	Path      string           // of the znode
 	Token     int64            // of its grant, once it holds: the zxid with which it queued; see Unread
 	Data      []byte           // set by WithData, or by another library
-	Revoked   bool             // it was asked to release: see [Lock.Revoke]
+	Revoked   bool             // it was asked to release, and may hold all the same: see [Lock.Revoke]
 	Owner     session.Identity // whose it is, as it says itself, if it does; see Unread
 	SessionID int64            // the ZooKeeper session that owns it; 0 for a znode that is not ephemeral; see Unread
 	Since     time.Time        // when it queued, by the server's clock; see Unread

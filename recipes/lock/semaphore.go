@@ -16,26 +16,26 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// NewSemaphore creates a counting semaphore. An instance acquires one permit, or as many as
-// [WithWeight] says, all at once or none. The order is strict: a contender that wants more permits
-// than are free blocks all contenders behind it, so that large requests are not starved by small
-// ones.
+// NewSemaphore creates a counting semaphore: limit is how many permits it has in all. An instance
+// acquires one permit, or as many as [WithWeight] says, all at once or none. The order is strict: a
+// contender that wants more permits than are free blocks all contenders behind it, so that large
+// requests are not starved by small ones.
 //
 // The limit is stored in ZooKeeper, as the data of path, a persistent znode. The first instance
-// that requests a permit writes permits there. Every other instance compares: a different number is
-// [ErrLimit], from the call that requests the permit, or as the Err of an instance with a standing
-// intent. An instance whose number once matched follows the changes of [Lock.SetLimit]. If the
-// limit becomes less than an instance's weight, it gets ErrLimit when it would be granted next.
+// that requests a permit writes its limit there. Every other instance compares: a different limit
+// is [ErrLimit], from the call that requests the permit, or as the Err of an instance with a
+// standing intent. An instance whose limit once matched follows the changes of [Lock.SetLimit]. If
+// the limit becomes less than an instance's weight, it gets ErrLimit when it would be granted next.
 //
 // An instance serves its callers one after the other, like every [Lock]. To hold several permits at
 // the same time, create several instances, or one with a weight. Otherwise it behaves like a lock
-// of [New]. permits and weight are at least 1, and weight is at most permits.
-func NewSemaphore(s *session.Session, path string, permits int, opts ...Option) (*Lock, error) {
+// of [New]. limit and weight are at least 1, and weight is at most limit.
+func NewSemaphore(s *session.Session, path string, limit int, opts ...Option) (*Lock, error) {
 	const op = "lock.NewSemaphore"
-	if permits < 1 {
-		return nil, failed(s, op, path, fmt.Errorf("permits: %d is less than 1", permits))
+	if limit < 1 {
+		return nil, failed(s, op, path, fmt.Errorf("limit: %d is less than 1", limit))
 	}
-	return build(op, s, path, kind{of: znode.Lease, rule: contend.AtMost(permits), permits: permits}, opts)
+	return build(op, s, path, kind{of: znode.Lease, rule: contend.AtMost(limit), permits: limit}, opts)
 }
 
 // WithWeight makes an instance of a semaphore acquire n permits at once. Other locks have no
@@ -50,11 +50,11 @@ func WithWeight(n int) Option {
 	}
 }
 
-// SetLimit changes the number of permits of a semaphore, for all its users, and sets it if there
+// SetLimit changes the limit of a semaphore to n permits, for all its users, and sets it if there
 // was none. If the limit is raised, the contenders that now fit are granted. If it is lowered,
 // holders keep their permits, and waiters are granted when enough permits have been released. It
-// returns when ZooKeeper has the number. From the call on, this instance follows the limit in
-// ZooKeeper and does not compare it with the number that it was created with. Errors: n less than
+// returns when ZooKeeper has the limit. From the call on, this instance follows the limit in
+// ZooKeeper and does not compare it with the one that it was created with. Errors: n less than
 // 1; [ErrLimit] if the path's data are not a limit; session.ErrUnsupported for a lock that is no
 // semaphore.
 func (l *Lock) SetLimit(ctx context.Context, n int) error {

@@ -14,13 +14,13 @@ type BindOption func(*bindOptions) error
 
 type bindOptions struct{ keep bool } // keep: an earlier binding stays
 
-// WithoutReplacing binds the name only if it is not bound; otherwise [ErrDuplicate].
+// WithoutReplacing binds the name only if it is not bound; otherwise [ErrBound].
 func WithoutReplacing() BindOption {
 	return func(o *bindOptions) error { o.keep = true; return nil }
 }
 
 // Bind binds a name to a value, which must not be empty, replacing any earlier binding. Errors:
-// invalid arguments; [ErrDuplicate]; session.ErrTooLarge; those of ZooKeeper; ctx's cause, together
+// invalid arguments; [ErrBound]; session.ErrTooLarge; those of ZooKeeper; ctx's cause, together
 // with session.ErrUnknownOutcome if the change may have been carried out. session.ErrUnknownOutcome
 // alone means that the reply was lost, the session has expired too, and the name had no znode
 // before or has been changed since, so that the outcome can't be known.
@@ -47,7 +47,7 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 	for made := 0; ; {
 		b, err := n.read(ctx, name, path)
 		if err == nil && o.keep && b.Bound {
-			err = ErrDuplicate
+			err = ErrBound
 		}
 		if err != nil {
 			return recipe.Failed(n.session, op, path, err)

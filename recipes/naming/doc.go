@@ -16,7 +16,7 @@
 //     with a process see package group.
 //   - [Names.Bind] and [Names.Unbind] are carried out once or not at all: a lost reply is resolved
 //     by reading.
-//   - With [WithoutReplacing], one of several concurrent binds succeeds, and the others get [ErrDuplicate].
+//   - With [WithoutReplacing], one of several concurrent binds succeeds, and the others get [ErrBound].
 //   - [Names.Observe] publishes whole states, including absence and staleness, continues through
 //     expiries, and never goes back.
 //   - [Names.Unbind] also deletes the parent znodes that are no longer needed, and never one that

@@ -76,7 +76,7 @@ func ExampleNames() {
 		log.Fatal(err)
 	}
 	err = names.Bind(ctx, "db/orders/primary", []byte("10.0.0.8:5432"), naming.WithoutReplacing())
-	fmt.Println("bound already:", errors.Is(err, naming.ErrDuplicate))
+	fmt.Println("bound already:", errors.Is(err, naming.ErrBound))
 	if err := names.Bind(ctx, "db/orders/replica", []byte("10.0.0.8:5432")); err != nil {
 		log.Fatal(err)
 	}

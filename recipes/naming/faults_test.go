@@ -116,7 +116,7 @@ func TestWithoutReplacingLeavesWhatReplacedAParent(t *testing.T) {
 		done := before(w, s, sets, func() error {
 			return errors.Join(other.Unbind(w.Context(), "a/b"), other.Bind(w.Context(), "a", []byte("2"), naming.WithoutReplacing()))
 		})
-		require.ErrorIs(w, n.Bind(w.Context(), "a", []byte("3"), naming.WithoutReplacing()), naming.ErrDuplicate)
+		require.ErrorIs(w, n.Bind(w.Context(), "a", []byte("3"), naming.WithoutReplacing()), naming.ErrBound)
 		done()
 		require.Equal(w, "2", means(w, n, "a"))
 	})
@@ -239,7 +239,7 @@ func carryOut(w *bubble.World, n *naming.Names, op operation) (out string, ok bo
 		}
 	}
 	switch {
-	case errors.Is(err, naming.ErrDuplicate), errors.Is(err, naming.ErrNotBound):
+	case errors.Is(err, naming.ErrBound), errors.Is(err, naming.ErrNotBound):
 		return "refused", true
 	case errors.Is(err, session.ErrUnknownOutcome):
 		return "unknown", false

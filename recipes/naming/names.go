@@ -142,8 +142,8 @@ func WithACL(acl ...session.ACL) Option {
 var (
 	// ErrNotBound: the name is not bound.
 	ErrNotBound = errors.New("not bound")
-	// ErrDuplicate: the name is bound already, and the option was [WithoutReplacing].
-	ErrDuplicate = errors.New("already bound")
+	// ErrBound: the name is bound already, and the option was [WithoutReplacing].
+	ErrBound = errors.New("already bound")
 )
 
 // List returns the bindings of a name and of all names below it, sorted by name; "" stands for all.

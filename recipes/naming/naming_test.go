@@ -28,7 +28,7 @@ func TestANameMeansWhatItWasBoundTo(t *testing.T) {
 		require.NoError(w, other.Bind(w.Context(), "db/orders/primary", []byte("b")))
 		require.Equal(w, "b", means(w, n, "db/orders/primary"))
 		require.Empty(w, means(w, n, "db"), "it is only a parent")
-		require.ErrorIs(w, n.Bind(w.Context(), "db/orders/primary", []byte("c"), naming.WithoutReplacing()), naming.ErrDuplicate)
+		require.ErrorIs(w, n.Bind(w.Context(), "db/orders/primary", []byte("c"), naming.WithoutReplacing()), naming.ErrBound)
 		require.NoError(w, n.Bind(w.Context(), "db", []byte("all"), naming.WithoutReplacing()))
 		require.Equal(w, "all", means(w, n, "db"))
 		require.NoError(w, n.Unbind(w.Context(), "db"))

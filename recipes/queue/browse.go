@@ -19,14 +19,14 @@ import (
 
 // Entry describes an item without claiming it.
 type Entry struct {
-	ID       string
-	Data     []byte
-	Priority int
-	Attempts int // how often the item was claimed, also before it became a dead letter
-	Claimed  bool
-	Owner    session.Identity // the process whose consumer has claimed the item, as that process says
-	Session  int64            // the ZooKeeper session of that consumer
-	Since    time.Time        // the beginning of its state, by the servers' clock
+	ID        string
+	Data      []byte
+	Priority  int
+	Attempts  int // how often the item was claimed, also before it became a dead letter
+	Claimed   bool
+	Owner     session.Identity // the process whose consumer has claimed the item, as that process says
+	SessionID int64            // the ZooKeeper session of that consumer
+	Since     time.Time        // the beginning of its state, by the servers' clock
 
 	// Due is the next try of one that is delayed, or pauses. Overdue: by this process's clock that
 	// is more than a second ago, and no consumer that has room has made it available.
@@ -78,7 +78,7 @@ const latest = 253_402_214_400_000
 func entryOf(i browse.Entry) Entry {
 	e := Entry{
 		ID: i.ID, Data: i.Body, Priority: i.Priority, Attempts: i.Attempts + i.Tried, Claimed: i.Claimed, Unread: i.Unread,
-		Owner: session.Identity(i.Owner), Session: i.Session, Since: i.Since,
+		Owner: session.Identity(i.Owner), SessionID: i.Session, Since: i.Since,
 	}
 	if f := layout.ParseFailure(i.Failure); f.Time > 0 {
 		e.LastError = Failure{f.Error, time.UnixMilli(min(f.Time, latest)), session.Identity(f.By)}
@@ -92,12 +92,12 @@ func entryOf(i browse.Entry) Entry {
 
 // ConsumerInfo describes a consumer of a queue, in any process.
 type ConsumerInfo struct {
-	ID       string           // of its znode: another one in each session
-	Owner    session.Identity // its process, if the consumer says so
-	Session  int64            // its ZooKeeper session
-	Since    time.Time        // it has been there since then, by the servers' clock
-	InHand   int              // items that it has claimed
-	Prefetch int              // how many it may have; 0 for calls of Take, and if the consumer does not say
+	ID        string           // of its znode: another one in each session
+	Owner     session.Identity // its process, if the consumer says so
+	SessionID int64            // its ZooKeeper session
+	Since     time.Time        // it has been there since then, by the servers' clock
+	InHand    int              // items that it has claimed
+	Prefetch  int              // how many it may have; 0 for calls of Take, and if the consumer does not say
 }
 
 // Consumers lists the consumers that live; a handle that has called Take is one. It syncs first,
@@ -114,7 +114,7 @@ func (q *Queue) Consumers(ctx context.Context) (all []ConsumerInfo, err error) {
 		}
 		for _, id := range at.Names(ctx, at.Root.Consumers(), &err) {
 			data, stat, failed := q.session.Get(ctx, at.Root.Consumer(id))
-			c := ConsumerInfo{ID: id, Session: stat.EphemeralOwner, Since: stat.Ctime, InHand: held[id]}
+			c := ConsumerInfo{ID: id, SessionID: stat.EphemeralOwner, Since: stat.Ctime, InHand: held[id]}
 			owner, data := znode.CutIdentity(data)
 			c.Owner = session.Identity(owner)
 			_, _ = fmt.Sscanf(string(data), "prefetch %d", &c.Prefetch)

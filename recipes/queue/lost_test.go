@@ -115,7 +115,7 @@ func TestWhatIsLostIsNotReceived(t *testing.T) {
 			return func() {}
 		}, nil},
 		"B51, B55: a partition": {session.ErrUntrusted, func(t *bubble.World, s *session.Session) func() {
-			states, heal := s.Observe(t.Context()), t.Server.Partition(s.Status().SessionID)
+			states, heal := s.ObserveStatus(t.Context()), t.Server.Partition(s.Status().SessionID)
 			bubble.Await(t, states, "the loss", func(s session.Status) bool { return s.State == session.Untrusted })
 			return func() {
 				heal()

@@ -341,7 +341,7 @@ func TestListShowsEveryItemWithItsState(t *testing.T) {
 		owner := all[0].Owner
 		require.Equal(t, os.Getpid(), owner.PID)
 		require.Equal(t, []queue.Entry{
-			{ID: "a", Data: []byte("a"), Attempts: 1, Claimed: true, Owner: owner, Session: i.Session().Status().SessionID},
+			{ID: "a", Data: []byte("a"), Attempts: 1, Claimed: true, Owner: owner, SessionID: i.Session().Status().SessionID},
 			{ID: "b", Data: []byte("b"), Priority: 3},
 			{ID: "g", Unread: true},
 			{ID: "c", Data: []byte("c")},

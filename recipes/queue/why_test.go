@@ -195,8 +195,8 @@ func TestConsumersTellWhoHasWhat(t *testing.T) {
 		if all[0].Owner.Name == "" {
 			all[0], all[1] = all[1], all[0]
 		}
-		require.Equal(t, []any{"orders-7", s.Status().SessionID, 3, 3}, []any{all[0].Owner.Name, all[0].Session, all[0].InHand, all[0].Prefetch})
-		require.Equal(t, []any{session.Identity{}, nobody.Status().SessionID, 1, 0}, []any{all[1].Owner, all[1].Session, all[1].InHand, all[1].Prefetch})
+		require.Equal(t, []any{"orders-7", s.Status().SessionID, 3, 3}, []any{all[0].Owner.Name, all[0].SessionID, all[0].InHand, all[0].Prefetch})
+		require.Equal(t, []any{session.Identity{}, nobody.Status().SessionID, 1, 0}, []any{all[1].Owner, all[1].SessionID, all[1].InHand, all[1].Prefetch})
 		require.WithinDuration(t, begun, all[0].Since, time.Second)
 		for _, c := range all { // a plain get shows whose it is
 			data, _, err := s.Get(bubble.Minute(t), path+"/consumers/"+c.ID)
@@ -205,7 +205,7 @@ func TestConsumersTellWhoHasWhat(t *testing.T) {
 			require.Equal(t, c.Owner.Name != "", strings.Contains(string(data), `"name":"orders-7"`))
 		}
 		mine := finds(t, q, i.ID())
-		require.Equal(t, []any{true, session.Identity{}, nobody.Status().SessionID}, []any{mine.Claimed, mine.Owner, mine.Session})
+		require.Equal(t, []any{true, session.Identity{}, nobody.Status().SessionID}, []any{mine.Claimed, mine.Owner, mine.SessionID})
 		require.WithinDuration(t, time.Now(), mine.Since, time.Second)
 		entries := must(q.List(bubble.Minute(t), 5))
 		for n, e := range entries {

@@ -49,6 +49,28 @@ func TestTheIdOfATransaction(t *testing.T) {
 	})
 }
 
+// The id of a transaction for a name that no site has is free when a site with that name has
+// acknowledged it.
+func TestANameThatNoSiteHas(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *bubble.World) {
+		h := w.Host("c")
+		c := newCoordinator(w, h)
+		tx := must(c.Begin(w.Context(), "t", nil, "misspelt"))
+		bubble.Within(w, time.Minute, tx.Done())
+		require.Equal(w, twopc.Aborted, tx.Outcome())
+		require.NoError(w, tx.Ack(w.Context()))
+		_, err := c.Begin(w.Context(), "t", nil, "a")
+		require.ErrorIs(w, err, twopc.ErrDuplicate)
+		p := bubble.Within(w, time.Second, newSite(w, h, "misspelt").Proposals())
+		bubble.Within(w, time.Second, p.Decided())
+		require.NoError(w, p.Ack(w.Context()))
+		require.Empty(w, nodes(w))
+		_, err = c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+	})
+}
+
 func TestASecondSiteOfOneName(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *bubble.World) {

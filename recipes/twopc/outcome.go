@@ -7,8 +7,9 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 )
 
-// Outcome is the state of a transaction, or a vote. An outcome other than Undecided never changes,
-// for any party.
+// Outcome is the state of a transaction, and the form of a vote. As a vote, Committed means that
+// one site has voted to commit: the transaction may be aborted all the same. An outcome other than
+// Undecided never changes, for any party, nor does a vote.
 type Outcome int
 
 // The outcomes.
@@ -99,8 +100,9 @@ var (
 	ErrVoted error = protocol.ErrVoted
 
 	// ErrDuplicate means that the name is taken. [Coordinator.Begin] returns it for the id of a
-	// transaction that some site has not acknowledged. It ends a [Site] if another one with its
-	// name is alive.
+	// transaction that some site has not acknowledged. If no process is that site, because its name
+	// was misspelt, say, make a [Site] with that name and acknowledge the proposal: then the id is
+	// free. It ends a Site if another one with its name is alive.
 	ErrDuplicate error = protocol.ErrDuplicate
 
 	// ErrBusy means that a site has 8,192 transactions that it has not acknowledged.

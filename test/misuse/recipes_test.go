@@ -124,7 +124,7 @@ func locks(w *world) []row {
 	require.Equal(w, "Layout(7)", lock.Layout(7).String())
 	return slices.Concat(rows,
 		values("lock.WithDelay", delayed, session.ErrUnsupported, "WithDelay", lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper, lock.Page),
-		values("lock.NewSemaphore", func(n int) func() error { return call(lock.NewSemaphore, w.s, "/a", n) }, nil, "permits: ", 0, -1, math.MinInt),
+		values("lock.NewSemaphore", func(n int) func() error { return call(lock.NewSemaphore, w.s, "/a", n) }, nil, "limit: ", 0, -1, math.MinInt),
 		each("lock.WithData", lock.WithData, of(lock.NewRead, w.s, "/a", lock.WithLayout(lock.Kazoo)), nil, "held\n", "placed 4\nx"),
 		each("lock.WithHeldWarning", lock.WithHeldWarning, with, nil, -1, -forever),
 		each("lock.WithDelay", lock.WithDelay, with, nil, -1, -forever),

@@ -269,7 +269,7 @@ func modules(w *world) (rows []row) {
 	add("RunLeader", "twice", `onlyRunLeader[name="x"]`, fxmodule.RunLeader("x", lead), twice)
 	lockX := provided[*lock.Lock]("", nil).need
 	add("Lock", "a nil option", `fxmodule.Lock("x"): …opts[0]: nil`, fxmodule.Lock("x", "/a", nil), lockX)
-	add("Semaphore", "no permits", `fxmodule.Semaphore("x"): …permits: 0`, fxmodule.Semaphore("x", "/a", 0), lockX)
+	add("Semaphore", "no permits", `fxmodule.Semaphore("x"): …limit: 0`, fxmodule.Semaphore("x", "/a", 0), lockX)
 	add("DoubleBarrier", "no parties", `fxmodule.DoubleBarrier("x"): …parties: 0`, fxmodule.DoubleBarrier("x", "/a", 0), provided[*barrier.Double]("", nil).need)
 	add("Cell", "no codec", `fxmodule.Cell("x"): …codec: nil`, fxmodule.Cell[int]("x", "/a", nil), provided[*config.Cell[int]]("", nil).need)
 	add("Options", "a nil option", "fxmodule.Options: …opts[0]: nil", fxmodule.Options(nil))

@@ -29,7 +29,7 @@ func TestARivalEndsASession(t *testing.T) {
 	for !r.expire(time.Second) {
 		t.Log("not yet")
 	}
-	for status := range s.Observe(t.Context()) {
+	for status := range s.ObserveStatus(t.Context()) {
 		if status.State == session.Connected && status.Epoch > first.Epoch {
 			return
 		}

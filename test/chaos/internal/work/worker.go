@@ -177,7 +177,7 @@ func (e *env) expire(r *rival) {
 // epochs records each epoch of a session but the first, when it begins: the one before has ended.
 func (e *env) epochs(ctx context.Context, s *session.Session) {
 	last := uint64(1)
-	for status := range s.Observe(ctx) {
+	for status := range s.ObserveStatus(ctx) {
 		for ; last < status.Epoch; last++ {
 			e.Write(history.Event{Kind: history.Epoch, Party: e.Name, Token: int64(last + 1)})
 		}
