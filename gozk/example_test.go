@@ -97,14 +97,14 @@ func TestAProgramThatMoves(t *testing.T) {
 	require.NoError(t, register(old, "a"))
 	seen, ended := make(chan []string, 10), make(chan error, 1)
 	go func() { ended <- workers(conn, func(names []string) { seen <- names }) }()
-	require.Equal(t, []string{"a"}, <-seen)
+	require.Equal(t, []string{"a"}, bubble.Get(t, seen))
 	require.NoError(t, register(conn, "b"))
-	require.Equal(t, []string{"a", "b"}, <-seen)
+	require.Equal(t, []string{"a", "b"}, bubble.Get(t, seen))
 	require.NoError(t, settle(t.Context(), sess, func(context.Context) error {
 		theirs, _, err := old.Children("/billing/lock")
 		require.Len(t, theirs, 1)
 		return err
 	}))
 	conn.Close()
-	require.NoError(t, <-ended)
+	require.NoError(t, bubble.Get(t, ended))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/gozk"
+	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -34,6 +35,17 @@ func checkError(t *testing.T, err error) {
 	}
 }
 
+// received is what a watch has next. It takes at most a day, which is longer than a test.
+func received(t *testing.T, watch <-chan zk.Event) (e zk.Event, open bool) {
+	t.Helper()
+	select {
+	case e, open = <-watch:
+	case <-time.After(24 * time.Hour):
+		t.Error("no event, and it does not close")
+	}
+	return e, open
+}
+
 // follow calls with a watch, again after each event, until the view ends.
 func follow(t *testing.T, path string, call func() (<-chan zk.Event, error)) {
 	t.Helper()
@@ -47,11 +59,12 @@ func follow(t *testing.T, path string, call func() (<-chan zk.Event, error)) {
 			time.Sleep(time.Second)
 			continue
 		}
-		e := <-watch
+		e, open := received(t, watch)
+		assert.True(t, open, "an event")
 		assert.Equal(t, path, e.Path)
-		_, open := <-watch
-		assert.False(t, open, "one event")
-		if e.Err == zk.ErrClosing {
+		_, again := received(t, watch)
+		assert.False(t, again, "one event")
+		if e.Err == zk.ErrClosing || t.Failed() {
 			return
 		}
 	}
@@ -148,5 +161,5 @@ func failAll(t *testing.T, seed uint64) {
 	} else {
 		assert.NoError(t, session.CloseWithin(sess, time.Minute))
 	}
-	followers.Wait()
+	bubble.Within(t, 48*time.Hour, bubble.Begin(func() error { followers.Wait(); return nil }), "the followers")
 }

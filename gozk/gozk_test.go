@@ -1,7 +1,6 @@
 package gozk_test
 
 import (
-	"errors"
 	"path"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/gozk"
+	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/zksession"
@@ -125,8 +125,7 @@ func TestEventsOfWatches(t *testing.T) {
 					select {
 					case e := <-w.events:
 						require.Equal(t, zk.Event{Type: w.want, State: zk.StateSyncConnected, Path: w.path}, e, "%d", i)
-						_, open := <-w.events
-						require.False(t, open, "%d: it closes", i)
+						bubble.Closed(t, w.events, "%d", i)
 					default:
 						require.Zero(t, w.want, "%d", i)
 					}
@@ -144,18 +143,18 @@ func TestAnExpiryEndsWatchesAndTheSessionGoesOn(t *testing.T) {
 		require.NoError(t, err)
 		before := conn.SessionID()
 		srv.Expire(before)
-		require.Equal(t, zk.Event{Type: zk.EventNotWatching, State: zk.StateDisconnected, Path: "/a", Err: zk.ErrSessionExpired}, <-watch)
+		require.Equal(t, zk.Event{Type: zk.EventNotWatching, State: zk.StateDisconnected, Path: "/a", Err: zk.ErrSessionExpired}, bubble.Get(t, watch))
 		_, _, again, err := conn.GetW("/a")
 		require.NoError(t, err)
 		require.NotEqual(t, before, conn.SessionID())
 		_, err = conn.Set("/a", nil, -1)
 		require.NoError(t, err)
-		require.Equal(t, zk.EventNodeDataChanged, (<-again).Type)
+		require.Equal(t, zk.EventNodeDataChanged, bubble.Get(t, again).Type)
 		for _, want := range []zk.State{
 			zk.StateConnecting, zk.StateConnected, zk.StateHasSession, zk.StateDisconnected, zk.StateConnecting,
 			zk.StateExpired, zk.StateDisconnected, zk.StateConnecting, zk.StateConnected, zk.StateHasSession,
 		} {
-			require.Equal(t, want, (<-events).State)
+			require.Equal(t, want, bubble.Get(t, events).State)
 		}
 		require.Empty(t, events)
 		require.Equal(t, zk.StateHasSession, conn.State())
@@ -172,15 +171,17 @@ func TestCloseEndsTheView(t *testing.T) {
 		require.NoError(t, err)
 		conn.Close()
 		conn.Close()
-		require.Equal(t, zk.Event{Type: zk.EventNotWatching, State: zk.StateDisconnected, Path: "/e", Err: zk.ErrClosing}, <-watch)
+		require.Equal(t, zk.Event{Type: zk.EventNotWatching, State: zk.StateDisconnected, Path: "/e", Err: zk.ErrClosing}, bubble.Get(t, watch))
 		_, _, err = conn.Get("/e")
 		same(t, zk.ErrConnectionClosed, err)
 		_, _, _, err = conn.ChildrenW("/")
 		same(t, zk.ErrConnectionClosed, err)
 		var last zk.Event
-		for e := range events {
-			last = e
+		synctest.Wait()
+		for len(events) > 0 {
+			last = <-events
 		}
+		bubble.Closed(t, events)
 		require.Equal(t, zk.StateDisconnected, last.State)
 		_, exists, err := sess.Exists(t.Context(), "/e")
 		require.NoError(t, err)
@@ -190,8 +191,7 @@ func TestCloseEndsTheView(t *testing.T) {
 		late, events := gozk.On(sess)
 		_, _, err = late.Get("/e")
 		same(t, zk.ErrConnectionClosed, err)
-		for range events { // it is closed
-		}
+		bubble.Closes(t, events)
 	})
 }
 
@@ -202,9 +202,8 @@ func TestTheEndOfTheSessionEndsTheView(t *testing.T) {
 		_, _, watch, err := conn.ChildrenW("/")
 		require.NoError(t, err)
 		require.NoError(t, session.CloseWithin(sess, time.Minute))
-		require.Equal(t, zk.Event{Type: zk.EventNotWatching, State: zk.StateDisconnected, Path: "/", Err: zk.ErrClosing}, <-watch)
-		for range events { // until it closes
-		}
+		require.Equal(t, zk.Event{Type: zk.EventNotWatching, State: zk.StateDisconnected, Path: "/", Err: zk.ErrClosing}, bubble.Get(t, watch))
+		bubble.Closes(t, events)
 		require.Equal(t, zk.StateDisconnected, conn.State())
 		_, err = conn.Sync("/")
 		same(t, zk.ErrConnectionClosed, err)
@@ -224,7 +223,7 @@ func TestTheLastStateIsNeverLost(t *testing.T) {
 		require.Len(t, events, 16)
 		var last zk.Event
 		for range 16 {
-			last = <-events
+			last = bubble.Now(t, events)
 		}
 		require.Equal(t, zk.Event{Type: zk.EventSession, State: zk.StateHasSession, Server: conn.Server()}, last)
 		require.Equal(t, last.State, conn.State())
@@ -281,7 +280,7 @@ func TestALostAnswerOfAReadIsAskedForAgain(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Empty(t, watch)
 		heal()
-		require.Equal(t, zk.Event{Type: zk.EventNodeDataChanged, State: zk.StateSyncConnected, Path: "/a"}, <-watch)
+		require.Equal(t, zk.Event{Type: zk.EventNodeDataChanged, State: zk.StateSyncConnected, Path: "/a"}, bubble.Get(t, watch))
 	})
 }
 
@@ -314,9 +313,9 @@ func TestCloseEndsCallsThatWait(t *testing.T) {
 		require.Empty(t, read)
 		require.Empty(t, write)
 		conn.Close()
-		same(t, zk.ErrConnectionClosed, <-read)
-		same(t, zk.ErrConnectionClosed, <-watch)
-		same(t, session.ErrUnknownOutcome, <-write)
+		same(t, zk.ErrConnectionClosed, bubble.Get(t, read))
+		same(t, zk.ErrConnectionClosed, bubble.Get(t, watch))
+		same(t, session.ErrUnknownOutcome, bubble.Get(t, write))
 	})
 }
 
@@ -338,8 +337,8 @@ func TestAWatchOfWhatIsMissingTellsOfABirth(t *testing.T) {
 		there, _, birth, err := conn.ExistsW("/a")
 		require.NoError(t, err)
 		require.False(t, there)
-		require.Equal(t, zk.EventNodeDeleted, (<-end).Type)
-		require.Equal(t, zk.EventNodeCreated, (<-birth).Type)
+		require.Equal(t, zk.EventNodeDeleted, bubble.Get(t, end).Type)
+		require.Equal(t, zk.EventNodeCreated, bubble.Get(t, birth).Type)
 	})
 }
 
@@ -354,8 +353,12 @@ func TestACallWithoutAServer(t *testing.T) {
 		_, _, _, err = conn.GetW("/")
 		same(t, zk.ErrNoServer, err)
 		require.NoError(t, srv.Restart(0))
-		for err = errors.New("not yet"); err != nil; _, _, err = conn.Get("/") {
+		for range 60 {
+			if _, _, err = conn.Get("/"); err == nil {
+				break
+			}
 			time.Sleep(time.Second)
 		}
+		require.NoError(t, err)
 	})
 }

@@ -188,7 +188,9 @@ func (n *network) cutFor(sess *session.Session) {
 	_ = n.Close()
 	time.Sleep(sess.Status().Timeout + 2*time.Second)
 	set(false)
-	for s := range sess.ObserveStatus(context.Background()) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for s := range sess.ObserveStatus(ctx) {
 		if s.Epoch > epoch {
 			return
 		}
