@@ -102,7 +102,7 @@ var (
 	// ErrDuplicate means that the name is taken. [Coordinator.Begin] returns it for the id of a
 	// transaction that some site has not acknowledged. If no process is that site, because its name
 	// was misspelt, say, make a [Site] with that name and acknowledge the proposal: then the id is
-	// free. It ends a Site if another one with its name is alive.
+	// free. ErrDuplicate ends a Site if another one with its name is alive.
 	ErrDuplicate error = protocol.ErrDuplicate
 
 	// ErrBusy means that a site has 8,192 transactions that it has not acknowledged.
