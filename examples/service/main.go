@@ -39,7 +39,7 @@ func main() {
 	if *name != "" {
 		identity = fxmodule.Options(session.WithIdentity(*name))
 	}
-	// An orchestrator has to wait for longer than the stop.
+	// An orchestrator has to wait for longer than the stop: see docs/kubernetes.md.
 	app := fx.New(service(cfg), identity, serving(*address), fx.StopTimeout(15*time.Second))
 	app.Done() // from now on a signal ends it in order; fx would listen only once all has started
 	app.Run()  // with status 1 if it can't start or go on
