@@ -33,13 +33,14 @@ TEST := $(GO) test -trimpath -count=1 -timeout $(TIMEOUT)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test test-real race mutants soak check lint chaos chaos-check fuzz apidiff bench-peers growth benchstat cover house way tidy docs
+.PHONY: help deps build test test-real race mutants soak check lint manifests chaos chaos-check fuzz apidiff bench-peers growth benchstat cover house way tidy docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-deps: ## install ZooKeeper and the clients of others for the tests, if they are missing (Debian's packages; root or sudo)
+deps: ## install ZooKeeper and the clients of others for the tests, if they are missing (Debian's packages; root or sudo); fetch the modules of make manifests
 	@tools/deps
+	cd test/deploy && $(GO) mod download
 
 build: ## compile and vet everything
 	$(GO) build ./...
@@ -65,6 +66,10 @@ check: build lint ## between two edits: vet, lint, and the gate's tests, those t
 
 lint: ## check style, mistakes and the import rules (.golangci.yml); the first run compiles the linter
 	$(TOOL) golangci-lint run --allow-parallel-runners ./...
+	cd test/deploy && $(GO) tool -modfile=../../tools/go.mod golangci-lint run --allow-parallel-runners ./...
+
+manifests: ## check the files of deploy/: decoded strictly, manifests into Kubernetes' types, and compared with the example; nothing is started
+	cd test/deploy && $(GO) test -trimpath -count=1 ./...
 
 chaos: ## real servers and worker processes under random faults: DURATION=2m SEED=0 (random) WORK=all REPORT=file
 	$(GO) test -tags chaos -run Swallowed ./test/chaos
@@ -105,6 +110,7 @@ way: ## print the functions that an operation runs, from each request, reply and
 tidy: ## bring go.mod and the formatting into order
 	$(GO) mod tidy
 	cd tools && $(GO) mod tidy
+	cd test/deploy && $(GO) mod tidy
 	$(TOOL) golangci-lint fmt ./...
 
 docs: ## read the documentation in a browser

@@ -303,9 +303,15 @@ func headOfFx(report func(ctx context.Context, term *election.Term) error) error
 }
 
 // That of package health.
-func headOfHealth(mux *http.ServeMux, sess *session.Session) {
-	mux.Handle("/ready", health.Ready(sess))
+func headOfHealth(mux *http.ServeMux, sess *session.Session, candidate *election.Election) error {
+	ready, err := health.Ready(sess, health.WithGrace(30*time.Second))
+	if err != nil {
+		return err
+	}
+	mux.Handle("/ready", ready)
 	mux.Handle("/live", health.Live(sess))
+	mux.Handle("/leading", health.Leading(candidate))
+	return nil
 }
 
 // That of package actors: message, increment and counter are the reader's own.
@@ -469,11 +475,13 @@ func TestTheHeadsOfPackages(t *testing.T) {
 		},
 		"health": func(_ context.Context, t *testing.T, sess *session.Session) {
 			mux := http.NewServeMux()
-			headOfHealth(mux, sess)
-			for _, path := range []string{"/ready", "/live"} {
+			candidate, err := election.New(sess, "/leader")
+			require.NoError(t, err)
+			require.NoError(t, headOfHealth(mux, sess, candidate))
+			for path, code := range map[string]int{"/ready": http.StatusOK, "/live": http.StatusOK, "/leading": http.StatusServiceUnavailable} {
 				w := httptest.NewRecorder()
 				mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-				require.Equal(t, http.StatusOK, w.Code, path)
+				require.Equal(t, code, w.Code, path)
 			}
 		},
 		"actors": func(ctx context.Context, t *testing.T, _ *session.Session) {

@@ -111,8 +111,8 @@ func TestASecondSession(t *testing.T) {
 		require.ElementsMatch(t, []string{"", "eu"}, measured)
 		heal := there.Partition(s.There.Status().SessionID)
 		time.Sleep(time.Minute)
-		require.Equal(t, http.StatusOK, probe(health.Ready(s.Here)))
-		require.Equal(t, http.StatusServiceUnavailable, probe(health.Ready(s.There)))
+		require.Equal(t, http.StatusOK, readiness(t, s.Here))
+		require.Equal(t, http.StatusServiceUnavailable, readiness(t, s.There))
 		heal()
 		time.Sleep(time.Minute)
 		require.NoError(t, a.Stop(bubble.Minute(t)))
@@ -121,7 +121,10 @@ func TestASecondSession(t *testing.T) {
 	})
 }
 
-func probe(h http.Handler) int {
+func readiness(t *testing.T, s *session.Session) int {
+	t.Helper()
+	h, err := health.Ready(s)
+	require.NoError(t, err)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/", nil))
 	return w.Code

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/stack"
@@ -41,6 +42,8 @@ type guarded struct {
 	gate   *notify.Latch // closed and replaced when requests may have become possible, or impossible for good
 	keeper keeper        // trust in cur
 	story  story         // the log
+	said   State         // as published
+	left   time.Time     // when said was Connected last, unless it is; zero: never
 	// What recipes have.
 	clients     map[*client]struct{}
 	clientCount uint64             // how many there have been
@@ -117,7 +120,22 @@ func (g *guarded) stateNow() State {
 func (g *guarded) changed() {
 	g.gate.Close()
 	g.gate = new(notify.Latch)
-	g.session.topic.Publish(g.status())
+	now := g.status()
+	if g.said == Connected && now.State != Connected {
+		g.left = time.Now()
+	}
+	g.said = now.State
+	g.session.topic.Publish(now)
+}
+
+// connectedAt is when the session was connected last, which may be now; zero: never.
+func connectedAt(s *Session) time.Time {
+	g := s.state.lock()
+	defer g.unlock()
+	if g.said == Connected {
+		return time.Now()
+	}
+	return g.left
 }
 
 // current is the present epoch if it has this number and has not ended.

@@ -280,6 +280,7 @@ func init() {
 	}
 	seam.AfterStart = (*Session).afterStart
 	seam.Beside = beside
+	seam.ConnectedAt = connectedAt
 	seam.DeferStart = Option(func(c *config) error { c.deferred = true; return nil })
 	seam.EnsureAbove = func(ctx context.Context, s *Session, path string, times int) error {
 		s.znodes.pauseIfRepeated(ctx, times, "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(path))

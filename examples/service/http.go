@@ -17,16 +17,22 @@ import (
 )
 
 const (
-	patience = 5 * time.Second // with ZooKeeper, in a request; and with requests, at the end
-	largest  = 1 << 16         // bytes of a request
+	patience = 5 * time.Second  // with ZooKeeper, in a request; and with requests, at the end
+	grace    = 30 * time.Second // for how long an outage of ZooKeeper leaves a process ready
+	largest  = 1 << 16          // bytes of a request
 )
 
 var errBad = errors.New("no such settings")
 
-func handler(p Parts) http.Handler {
+func handler(p Parts) (http.Handler, error) {
+	ready, err := health.Ready(p.Session, health.WithGrace(grace))
+	if err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /ready", health.Ready(p.Session))
+	mux.Handle("GET /ready", ready)
 	mux.Handle("GET /live", health.Live(p.Session))
+	mux.Handle("GET /leading", health.Leading(p.Reminder))
 	mux.HandleFunc("POST /letters", answer(func(ctx context.Context, body []byte) (any, error) {
 		return p.Letters.Put(ctx, body)
 	}))
@@ -39,7 +45,7 @@ func handler(p Parts) http.Handler {
 		})
 		return now.Version, err
 	}))
-	return mux
+	return mux, nil
 }
 
 // answer is a handler that calls f with a request's body.

@@ -16,23 +16,31 @@ package main
 import (
 	"flag"
 	"strings"
+	"time"
 
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/fxmodule"
 	_ "github.com/troupe-go/troupe/fxmodule/embedded" // for Config.Embedded
+	"github.com/troupe-go/troupe/session"
 )
 
 func main() {
 	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
 	address := flag.String("http", "127.0.0.1:8080", "the `address` to listen on")
+	name := flag.String("name", "", "the `name` of this process in znodes, such as its pod's (default: only its host)")
 	flag.Parse()
 	cfg := fxmodule.Config{Embedded: true}
 	if *zk != "" {
 		cfg = fxmodule.Default(strings.Split(*zk, ",")...)
 		cfg.Namespace = "/service"
 	}
-	app := fx.New(service(cfg), serving(*address))
+	identity := fx.Options()
+	if *name != "" {
+		identity = fxmodule.Options(session.WithIdentity(*name))
+	}
+	// An orchestrator has to wait for longer than the stop: see docs/kubernetes.md.
+	app := fx.New(service(cfg), identity, serving(*address), fx.StopTimeout(15*time.Second))
 	app.Done() // from now on a signal ends it in order; fx would listen only once all has started
 	app.Run()  // with status 1 if it can't start or go on
 }

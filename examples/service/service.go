@@ -9,6 +9,7 @@ import (
 
 	"github.com/troupe-go/troupe/fxmodule"
 	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 )
@@ -37,6 +38,7 @@ type Parts struct {
 	Session  *session.Session
 	Letters  *queue.Queue           `name:"letters"`
 	Settings *config.Cell[Settings] `name:"settings"`
+	Reminder *election.Election     `name:"reminder"`
 }
 
 // logger logs from a level up that the settings change.

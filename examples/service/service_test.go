@@ -18,7 +18,6 @@ import (
 
 	"github.com/troupe-go/troupe/fxmodule"
 	"github.com/troupe-go/troupe/fxmodule/fxtest"
-	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -30,9 +29,8 @@ type process struct {
 
 type view struct {
 	fx.In
-	Parts    Parts
-	HTTP     http.Handler
-	Reminder *election.Election `name:"reminder"`
+	Parts Parts
+	HTTP  http.Handler
 }
 
 // start starts a process that sends its letters to out.
@@ -61,6 +59,10 @@ func (p *process) do(method, path, body string) int {
 	return w.Code
 }
 
+func (p *process) probes() []int {
+	return []int{p.do("GET", "/ready", ""), p.do("GET", "/live", ""), p.do("GET", "/leading", "")}
+}
+
 // A letter is sent with the settings of the moment; those that are no settings are refused.
 func TestLettersAndSettings(t *testing.T) {
 	t.Parallel()
@@ -79,32 +81,34 @@ func TestLettersAndSettings(t *testing.T) {
 }
 
 // One process reminds, each minute: another one within a session timeout if the leader is cut off,
-// and at once if it stops. Only the one that is cut off is not ready, and none is restarted for it.
+// and at once if it stops. The one that is cut off is ready for half a minute, and not restarted.
 func TestOneProcessReminds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv, sent := zktest.Start(t), make(chan string, 10)
 		first, second := start(t, srv, into(sent)), start(t, srv, into(sent))
 		time.Sleep(2*time.Minute + time.Second)
-		require.NotNil(t, first.Reminder.Term())
+		require.NotNil(t, first.Parts.Reminder.Term())
 		require.Len(t, sent, 2)
 
 		heal := srv.Partition(first.Parts.Session.Status().SessionID)
 		require.Equal(t, http.StatusServiceUnavailable, first.do("POST", "/letters", "lost?"))
 		require.Equal(t, http.StatusAccepted, second.do("POST", "/letters", "not lost."))
 		time.Sleep(15 * time.Second)
-		require.Nil(t, first.Reminder.Term())
-		require.NotNil(t, second.Reminder.Term())
-		require.Equal(t, []int{503, 200}, []int{first.do("GET", "/ready", ""), first.do("GET", "/live", "")})
-		require.Equal(t, []int{200, 200}, []int{second.do("GET", "/ready", ""), second.do("GET", "/live", "")})
+		require.Nil(t, first.Parts.Reminder.Term())
+		require.NotNil(t, second.Parts.Reminder.Term())
+		require.Equal(t, []int{200, 200, 503}, first.probes())
+		require.Equal(t, []int{200, 200, 200}, second.probes())
+		time.Sleep(30 * time.Second)
+		require.Equal(t, []int{503, 200, 503}, first.probes())
 		heal()
 		time.Sleep(15 * time.Second)
 		require.Equal(t, 200, first.do("GET", "/ready", ""))
-		require.Nil(t, first.Reminder.Term())
+		require.Nil(t, first.Parts.Reminder.Term())
 
 		second.stop()
 		synctest.Wait() // no time passes
-		require.NotNil(t, first.Reminder.Term())
+		require.NotNil(t, first.Parts.Reminder.Term())
 	})
 }
 

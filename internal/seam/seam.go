@@ -24,6 +24,7 @@ var Identity func(session any) znode.Identity
 var (
 	AfterStart  any // func(*session.Session, func())
 	Beside      any // func(a, b *session.Session) bool
+	ConnectedAt any // func(*session.Session) time.Time
 	DeferStart  any // session.Option
 	EnsureAbove any // func(context.Context, *session.Session, string, int) error
 	Failed      any // func(s *session.Session, op, path string, err error) error

@@ -28,7 +28,7 @@ func TestTheGateRunsWithTheReleaseOfTheModuleAndTheNext(t *testing.T) {
 	older, err := strconv.Atoi(jobs[1])
 	require.NoError(t, err)
 	require.Equal(t, strconv.Itoa(older+1), jobs[2])
-	for _, name := range []string{"go.mod", "tools/go.mod", "tools/api/go.mod"} {
+	for _, name := range []string{"go.mod", "tools/go.mod", "tools/api/go.mod", "test/deploy/go.mod"} {
 		require.Regexp(t, `(?m)^go 1\.`+jobs[1]+`\.0$`, text(t, name), name)
 		require.NotRegexp(t, `(?m)^toolchain `, text(t, name), name)
 	}
