@@ -91,7 +91,7 @@ func TestAGraceKeepsAProcessReady(t *testing.T) {
 		require.NoError(t, s.Connect(t.Context()))
 
 		for range 2 {
-			states := s.Observe(t.Context())
+			states := s.ObserveStatus(t.Context())
 			require.Equal(t, session.Connected, (<-states).State)
 			heal := server.Partition(s.Status().SessionID)
 			require.NotEqual(t, session.Connected, (<-states).State)
