@@ -10,26 +10,26 @@ type part struct {
 
 // parts are all folders with product code.
 var parts = []part{
-	{"session", []string{"session"}, 11938},
+	{"session", []string{"session"}, 11959},
 	{"gozk", []string{"gozk"}, 334},
 	{"recipe, machine", []string{"recipe", "machine"}, 5631},
 	{"recipes/internal", []string{"recipes/internal"}, 3487},
-	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5071},
+	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5077},
 	{"recipes/queue", []string{"recipes/queue"}, 5021},
-	{"recipes/twopc", []string{"recipes/twopc"}, 2754},
+	{"recipes/twopc", []string{"recipes/twopc"}, 2756},
 	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2428},
 	{"internal/zkserver", []string{"internal/zkserver"}, 6109},
 	{"zktest", []string{"zktest"}, 2861},
-	{"internal", []string{"internal", "."}, 3051},
-	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "health", "cmd"}, 6250},
+	{"internal", []string{"internal", "."}, 3052},
+	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "health", "cmd"}, 6338},
 }
 
 // sums are the product as a user has it: what a program with all recipes links, what its tests link
 // besides, and commands and fx.
 var sums = []part{
-	{"linked", nil, 38196}, // go list tells the folders
+	{"linked", nil, 38226}, // go list tells the folders
 	{"test tools", []string{"internal/zkserver", "zktest", "recipe/recipetest"}, 10877},
-	{"commands and fx", []string{"cmd", "fxmodule", "health"}, 5376},
+	{"commands and fx", []string{"cmd", "fxmodule", "health"}, 5464},
 }
 
 // wayTypes is how many types may have methods on the way of a held lock: see make way.
