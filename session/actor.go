@@ -198,7 +198,7 @@ func (a *sessionActor) syncFirst(try int) {
 	g.unlock()
 	a.s.tasks.run(func() {
 		if try > 0 {
-			a.s.sender.pause(a.s.tasks.life, backoff(try))
+			a.s.sender.pause(a.s.tasks.life, backoff(a.s.sender.tasks.source, try))
 		}
 		a.s.file.save(e)
 		if before != nil {

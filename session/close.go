@@ -302,7 +302,7 @@ func (e *epoch) confirmInTime() error {
 			return nil
 		}
 		select {
-		case <-time.After(backoff(min(try, mostConfirmPauses))):
+		case <-time.After(backoff(s.cfg.source, min(try, mostConfirmPauses))):
 		case <-inTime.Done():
 		}
 	}

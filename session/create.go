@@ -284,7 +284,7 @@ func (z *znodes) createProtected(ctx context.Context, at string, data []byte, sp
 // connection with ctx, and from then on until the session ends, since only this will look for it.
 func (z *znodes) createForCertain(ctx context.Context, at string, data []byte, spec *creation) (path string, in *epoch, err error) {
 	parent, name := znode.Split(at)
-	guid := znode.NewGUID()
+	guid := znode.DrawGUID(z.sender.tasks.source)
 	p := protectedCreate{
 		create: func(c *zkconn.Conn) (string, zkconn.Stat, error) {
 			path, err := spec.create(c, z.space, znode.Join(parent, znode.Protect(guid, name)), data)
@@ -322,7 +322,7 @@ func (z *znodes) createForCertain(ctx context.Context, at string, data []byte, s
 		}
 		switch {
 		case p.lost && errors.Is(err, zkconn.ErrThrottled): // the search was refused, which says nothing of the create
-			z.sender.pause(z.sender.tasks.life, backoff(try))
+			z.sender.pause(z.sender.tasks.life, backoff(z.sender.tasks.source, try))
 			ref = connRef{}
 		case err == nil || definite(err):
 			return path, in, unlessLost(p.lost, err)

@@ -239,7 +239,7 @@ func (q *sender) deleteAll(ctx context.Context, root string) error {
 		if !errors.Is(err, ErrNotEmpty) { // another client has created something meanwhile: list again
 			return err
 		}
-		q.pause(ctx, backoff(try))
+		q.pause(ctx, backoff(q.tasks.source, try))
 	}
 }
 

@@ -226,7 +226,7 @@ func (r *watchRead) Send(of *watches.Read, watch bool) {
 	s := r.client.session
 	s.tasks.run(func() { // false: the session has ended, and the epoch before it, which refuses the read
 		for try := 1; r.send(of, watch); try++ {
-			s.sender.pause(s.tasks.life, backoff(try))
+			s.sender.pause(s.tasks.life, backoff(s.sender.tasks.source, try))
 			r.at = connRef{}
 		}
 	})

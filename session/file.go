@@ -180,7 +180,7 @@ func (s *sessionFile) endPredecessor(of *Session) {
 	log := of.log.With("session", hexID(n.Session), "file", s.cfg.file)
 	conn, err := zkconn.Open(zkconn.Config{
 		Servers: n.Servers, Timeout: max(timeout, time.Second), Dial: of.cfg.dial, Secure: of.cfg.secure(), Auth: of.cfg.credentials(),
-		Resume: zkconn.Identity{ID: n.Session, Password: n.Password},
+		Resume: zkconn.Identity{ID: n.Session, Password: n.Password}, Source: of.cfg.source,
 	}, func(zkconn.Event) {})
 	if err == nil {
 		ctx, cancel := context.WithTimeout(of.tasks.life, timeout)

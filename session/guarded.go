@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/seeded"
 	"github.com/troupe-go/troupe/internal/stack"
 	"github.com/troupe-go/troupe/session/internal/lease"
 )
@@ -228,6 +229,7 @@ type tasks struct {
 	life    context.Context // ends with the session
 	cut     context.CancelFunc
 	crashed func(reason any) // told of a panic
+	source  *seeded.Source
 
 	mu      sync.Mutex
 	ended   bool
@@ -253,9 +255,13 @@ func (t *tasks) run(f func()) bool {
 	if !t.begin() {
 		return false
 	}
+	turn := t.source.Turn(1)
 	go func() { // owned by the session; see tasks
 		defer t.running.Done()
 		defer t.catch()
+		if turn > 0 {
+			<-time.After(turn)
+		}
 		stack.Widen()
 		f()
 	}()

@@ -54,7 +54,7 @@ func (t *client) JoinList(number uint64, j seam.Join, joined func(seam.Joined), 
 
 // enroll enters a contender in the record, before it is created; nil if the epoch is over.
 func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *ephemeral {
-	guid := znode.NewGUID()
+	guid := znode.DrawGUID(z.sender.tasks.source)
 	n := &ephemeral{client: t, epoch: e, parent: j.Parent, form: j.Form}
 	n.head = j.Form.Head(guid, e.sessionID, j.Name)
 	n.data = j.Form.Data(guid, j.Data)

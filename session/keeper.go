@@ -57,7 +57,7 @@ func (k *keeper) set(a *alarm, now, at lease.Instant) {
 	a.at = at
 	a.round++
 	round := a.round
-	a.timer = time.AfterFunc(max(now.Left(at), 0), func() {
+	a.timer = time.AfterFunc(max(now.Left(at), 0)+s.cfg.source.Turn(500), func() {
 		defer s.tasks.running.Done()
 		defer s.tasks.catch()
 		g := s.state.lock()

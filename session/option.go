@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/logs"
+	"github.com/troupe-go/troupe/internal/seeded"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -55,6 +55,7 @@ type config struct {
 	log       *slog.Logger
 	system    *actors.System // nil: one of its own
 	file      string         // of WithSessionFile; "": none
+	source    *seeded.Source // of its random choices: nil, unless a test replays them
 }
 
 // WithTimeout asks for a session timeout; 10 seconds by default. The servers limit it by their
@@ -129,7 +130,7 @@ func WithDialer(dial func(ctx context.Context, network, addr string) (net.Conn, 
 		if dial == nil {
 			return errors.New("WithDialer: nil")
 		}
-		c.dial = dial
+		c.source, c.dial = seeded.Of(dial)
 		return nil
 	}
 }
@@ -332,11 +333,11 @@ const defaultRetries = 12
 
 // next is the pause before repetition number try (from 1 on), when so much time has passed since
 // the first try; false if there is to be no repetition.
-func (p RetryPolicy) next(try int, since time.Duration) (time.Duration, bool) {
+func (p RetryPolicy) next(source *seeded.Source, try int, since time.Duration) (time.Duration, bool) {
 	if p.times >= 0 && try > p.times {
 		return 0, false
 	}
-	pause := backoff(try)
+	pause := backoff(source, try)
 	if p.growing {
 		pause = time.Duration(try-1) * p.step
 	}
@@ -355,7 +356,7 @@ const (
 
 // backoff is the pause before a repetition: exponential, half of it jitter, so that those that
 // failed together do not come back together.
-func backoff(try int) time.Duration {
+func backoff(source *seeded.Source, try int) time.Duration {
 	pause := min(shortestPause<<min(max(try-1, 0), 16), longestPause)
-	return pause/2 + rand.N(pause/2+1)
+	return pause/2 + source.N(pause/2+1)
 }

@@ -216,7 +216,7 @@ func (z *znodes) pauseIfRepeated(ctx context.Context, times int, warning, key, v
 		if try == 1 {
 			z.log.Warn(warning, key, value)
 		}
-		z.sender.pause(ctx, backoff(try))
+		z.sender.pause(ctx, backoff(z.sender.tasks.source, try))
 	}
 }
 

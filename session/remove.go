@@ -110,7 +110,7 @@ func (z *znodes) erase(e *epoch, path string, n *ephemeral) error {
 		if try == 1 {
 			z.log.Warn("a znode can't be deleted; trying again until the epoch ends", "path", z.space.path(path), "error", err)
 		}
-		z.sender.pause(z.sender.tasks.life, backoff(try))
+		z.sender.pause(z.sender.tasks.life, backoff(z.sender.tasks.source, try))
 	}
 }
 

@@ -95,7 +95,7 @@ func (q *sender) insist(e *epoch, call func(c *zkconn.Conn) error) error {
 		err = call(e.conn)
 		switch {
 		case errors.Is(err, zkconn.ErrThrottled), err == errAgain:
-			q.pause(q.tasks.life, backoff(try))
+			q.pause(q.tasks.life, backoff(q.tasks.source, try))
 			at = connRef{}
 		case err == nil || definite(err):
 			return err
@@ -113,7 +113,7 @@ func (q *sender) insist(e *epoch, call func(c *zkconn.Conn) error) error {
 // the first the request is not blamed.
 func (q *sender) pauseAfterLoss(ctx context.Context, lost int) {
 	if lost > 1 {
-		q.pause(ctx, backoff(min(lost, mostLosses)))
+		q.pause(ctx, backoff(q.tasks.source, min(lost, mostLosses)))
 	}
 }
 
@@ -212,7 +212,7 @@ func readOut[T any](ctx context.Context, q *sender, call func(c *zkconn.Conn) (T
 			return none, context.Cause(ctx)
 		case errors.Is(err, zkconn.ErrNoReply), errors.Is(err, zkconn.ErrThrottled):
 			lost++
-			pause, again := q.retry.next(lost, time.Since(begun))
+			pause, again := q.retry.next(q.tasks.source, lost, time.Since(begun))
 			if !again {
 				return none, gone.givenUp(err)
 			}
@@ -278,7 +278,7 @@ func (q *sender) settle(ctx context.Context, at connRef, size int, err error) er
 		case err == errLeft:
 			return fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
 		case definite(err): // it says nothing of the lost request
-			q.pause(ctx, backoff(try))
+			q.pause(ctx, backoff(q.tasks.source, try))
 			at = connRef{}
 		default:
 			at = at.lost(err)

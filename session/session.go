@@ -89,7 +89,7 @@ func New(servers []string, opts ...Option) (*Session, error) {
 		cfg: cfg, log: cfg.log, clock: clock{base: time.Now()}, system: cfg.system,
 		topic: notify.NewTopic[Status](), space: namespace{root: cfg.root, acl: cfg.acl, rootACL: cfg.acl, log: cfg.log},
 	}
-	s.tasks.crashed = s.crashed
+	s.tasks.crashed, s.tasks.source = s.crashed, cfg.source
 	s.tasks.life, s.tasks.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
 	s.sender = sender{state: &s.state, tasks: &s.tasks, lifetime: &s.lifetime, start: s.start, retry: cfg.retry, most: cfg.maxPacket}
 	s.znodes = znodes{sender: &s.sender, space: &s.space, log: s.log}

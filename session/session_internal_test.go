@@ -147,7 +147,7 @@ func TestARetryPolicyTellsWhetherToTryAgain(t *testing.T) {
 		{"growing by less than nothing", RetryGrowing(2, -time.Second), 2, 0, true, 0},
 		{"growing, never", RetryGrowing(-1, time.Second), 1, 0, false, 0},
 	} {
-		pause, again := c.policy.next(c.try, c.since)
+		pause, again := c.policy.next(nil, c.try, c.since)
 		require.Equal(t, c.again, again, c.name)
 		if c.pause != drawn {
 			require.Equal(t, c.pause, pause, c.name)

@@ -190,7 +190,7 @@ func (w *sharedWatchActor[T]) fail(err error) {
 		w.watch.session.log.Warn("can't watch; trying again", "path", w.watch.session.Path(w.watch.path), "error", err)
 	}
 	w.growStale()
-	s, ref, pause := w.watch.session, w.self.Ref(), backoff(w.tries)
+	s, ref, pause := w.watch.session, w.self.Ref(), backoff(w.watch.session.cfg.source, w.tries)
 	s.tasks.run(func() {
 		s.sender.pause(s.tasks.life, pause)
 		ref.Tell(readAgain[T]{w})

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/seeded"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -51,11 +52,11 @@ func (s *Session) transaction(space *namespace, ops []Op) (transaction, error) {
 
 // protect puts a GUID in front of the name of each ephemeral sequential znode, so that the name
 // does not come again.
-func (t *transaction) protect() {
+func (t *transaction) protect(source *seeded.Source) {
 	for i := range t.asks {
 		if ask := &t.asks[i]; ask.Op == jute.OpCreate && ask.Flags == jute.FlagEphemeralSequential {
 			parent, name := znode.Split(ask.Path)
-			ask.Path = znode.Join(parent, znode.Protect(znode.NewGUID(), name))
+			ask.Path = znode.Join(parent, znode.Protect(znode.DrawGUID(source), name))
 		}
 	}
 }
@@ -287,7 +288,7 @@ func (t *client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	s := t.session
 	written, err := s.transaction(&t.space, ops)
 	if err == nil {
-		written.protect()
+		written.protect(s.cfg.source)
 		err = s.sender.fits(written.size())
 	}
 	if err != nil {

@@ -61,9 +61,7 @@ func (s *Server) Host(name string) Host { return Host{s.inner, name} }
 
 // Dialer is [Server.Dialer] for clients on this host.
 func (h Host) Dialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
-	return func(ctx context.Context, _, addr string) (net.Conn, error) {
-		return h.inner.DialFrom(ctx, h.name, addr)
-	}
+	return h.inner.Dialer(h.name)
 }
 
 // DialTimeout is [Server.DialTimeout] for clients on this host.

@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/seeded"
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
@@ -111,6 +113,22 @@ func WithJournal(requests int) Option { return set(func(c *config) { c.Journal =
 // it if the test has failed. The environment variable ZKTEST_SEED sets the seed of all servers
 // without this option.
 func WithSeed(seed uint64) Option { return set(func(c *config) { c.Seed = seed }) }
+
+// WithReplay makes a scenario in a testing/synctest bubble repeat: its journal, sorted by instant,
+// session and xid. In memory, dialing and each frame take half a millisecond to one and a half,
+// drawn from the seed, and frames of different sessions arrive at different instants. Sessions that
+// have [Server.Dialer] or [Host.Dialer] draw their pauses, order of servers and GUIDs from the
+// seed. It is the seed of [WithSeed] as well, unless that is given. docs/testing.md says what does
+// not repeat.
+func WithReplay(seed uint64) Option {
+	return func(c *config) error {
+		if seed == 0 || c.Replay != nil || !inBubble() {
+			return fmt.Errorf("WithReplay(%d): it is given once, not 0, and in a testing/synctest bubble", seed)
+		}
+		c.Seed, c.Replay = cmp.Or(c.Seed, seed), &seeded.Sessions{Seed: seed}
+		return nil
+	}
+}
 
 // WithLogger makes the server log sessions: expired ones at Info, opened and closed ones at Debug.
 // By default it is silent.

@@ -148,7 +148,7 @@ func (s *Server) Hosts() []string {
 // Dialer connects in memory, also inside testing/synctest: to the addresses of [Server.Hosts] and
 // [Server.Servers], and, if there is just one server, to any other address as well.
 func (s *Server) Dialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
-	return s.inner.Dial
+	return s.inner.Dialer("")
 }
 
 // DialTimeout is [Server.Dialer] with the signature that go-zookeeper needs:

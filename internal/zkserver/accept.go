@@ -49,7 +49,7 @@ func rest(d time.Duration, end <-chan struct{}) bool {
 
 // take begins to serve a connection, or closes it.
 func (f *Front) take(transport net.Conn) {
-	err := f.attach(transport, "")
+	err := f.attach(transport, nil, "")
 	if err == nil {
 		return
 	}

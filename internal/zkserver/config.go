@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/seeded"
 )
 
 // Config says how a server behaves. The zero value is a single server with the usual limits. It
@@ -42,6 +43,7 @@ type Config struct {
 
 	Listen func(ctx context.Context, network, address string) (net.Listener, error) // opens sockets; default the network's
 	Seed   uint64                                                                   // of random moments within a tick: when a front tells the leader of its sessions, and when one learns that it was deposed; 0: drawn at random
+	Replay *seeded.Sessions                                                         // those that are dialed in memory draw from it, and each frame arrives at an instant of its own; nil: none does
 }
 
 // longestTimeout is the longest session timeout that a client can be told.

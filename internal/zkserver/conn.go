@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/seeded"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
@@ -22,10 +23,11 @@ type conn struct {
 	session *session // nil until the handshake is through
 	timeout time.Duration
 	who     *tree.Who
-	host    string      // under which it was dialed, if any
-	cuts    []*cut      // the partitions that it is in
-	overdue *time.Timer // closes the connection if there is no session until then
-	ended   bool        // done is closed
+	host    string         // under which it was dialed, if any
+	from    *seeded.Source // nil without Config.Replay
+	cuts    []*cut         // the partitions that it is in
+	overdue *time.Timer    // closes the connection if there is no session until then
+	ended   bool           // done is closed
 	// The request that is being served, and those that wait.
 	busy    bool     // in dispatch or admit, whose caller writes answers and ends the connection: kick and evict don't
 	mute    bool     // answer nothing to it
@@ -182,6 +184,9 @@ func (c *conn) wait(g *gate) {
 	c.out.flush()
 	select {
 	case <-g.opened:
+		if c.from != nil { // others have waited too
+			rest(time.Until(c.from.Arrival(time.Now())), c.done)
+		}
 	case <-c.done:
 	}
 }

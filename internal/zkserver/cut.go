@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 
+	"github.com/troupe-go/troupe/internal/seeded"
 	"github.com/troupe-go/troupe/internal/zkserver/memnet"
 )
 
@@ -34,7 +35,7 @@ func (s *Server) Partition(id int64, d Direction) (heal func()) {
 	return s.partition(d, func(_ string, session int64) bool { return session == id && id != 0 })
 }
 
-// PartitionHost cuts off all connections made with [Server.DialFrom] under a host's name, and those
+// PartitionHost cuts off all connections made with [Server.Dialer] under a host's name, and those
 // that it tries to make.
 func (s *Server) PartitionHost(name string, d Direction) (heal func()) {
 	return s.partition(d, func(host string, _ int64) bool { return host == name })
@@ -100,23 +101,25 @@ func (s *Server) mend(x *cut) {
 	}
 }
 
-// DialFrom is Dial for a named host, which PartitionHost can cut off. While it is cut off, dialing
-// hangs: until that is healed, ctx ends or the server closes.
-func (s *Server) DialFrom(ctx context.Context, host, address string) (net.Conn, error) {
-	for {
-		s.mu.Lock()
-		cuts := slices.Clone(s.cuts)
-		s.mu.Unlock()
-		i := slices.IndexFunc(cuts, func(x *cut) bool { return x.covers(host, 0) })
-		if i < 0 {
-			return s.dial(ctx, host, address)
+// Dialer is Dial, for a named host, which PartitionHost can cut off, or for "". While it is cut off,
+// dialing hangs: until that is healed, ctx ends or the server closes.
+func (s *Server) Dialer(host string) seeded.Dial {
+	return s.cfg.Replay.Dialer(func(ctx context.Context, from *seeded.Source, address string) (net.Conn, error) {
+		for {
+			s.mu.Lock()
+			cuts := slices.Clone(s.cuts)
+			s.mu.Unlock()
+			i := slices.IndexFunc(cuts, func(x *cut) bool { return x.covers(host, 0) })
+			if i < 0 {
+				return s.dial(ctx, from, host, address)
+			}
+			select {
+			case <-cuts[i].opened:
+			case <-s.closing:
+				return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: ErrClosed}
+			case <-ctx.Done():
+				return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: context.Cause(ctx)}
+			}
 		}
-		select {
-		case <-cuts[i].opened:
-		case <-s.closing:
-			return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: ErrClosed}
-		case <-ctx.Done():
-			return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: context.Cause(ctx)}
-		}
-	}
+	})
 }

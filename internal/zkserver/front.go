@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/seeded"
 	"github.com/troupe-go/troupe/internal/zkserver/memnet"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 	"github.com/troupe-go/troupe/internal/zkserver/watch"
@@ -122,14 +123,14 @@ func (f *Front) ListenAlso(ctx context.Context, address string) error {
 }
 
 // attach begins to serve a connection.
-func (f *Front) attach(transport net.Conn, host string) error {
+func (f *Front) attach(transport net.Conn, from *seeded.Source, host string) error {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
 	if f.s.closed || f.down || f.lost {
 		return syscall.ECONNREFUSED
 	}
 	c := newConn(f, transport)
-	c.host = host
+	c.from, c.host = from, host
 	if !f.admits(c) {
 		return errTooMany
 	}
@@ -148,10 +149,14 @@ func (f *Front) attach(transport net.Conn, host string) error {
 // Dial connects to a front in memory: by its name, by the address of its socket, or, if there is
 // only one, by any address.
 func (s *Server) Dial(ctx context.Context, _, address string) (net.Conn, error) {
-	return s.dial(ctx, "", address)
+	return s.dial(ctx, nil, "", address)
 }
 
-func (s *Server) dial(ctx context.Context, host, address string) (net.Conn, error) {
+func (s *Server) dial(ctx context.Context, from *seeded.Source, host, address string) (net.Conn, error) {
+	if from != nil {
+		from = from.Connection()
+		rest(time.Until(from.Arrival(time.Now())), ctx.Done())
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -160,7 +165,10 @@ func (s *Server) dial(ctx context.Context, host, address string) (net.Conn, erro
 		return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: errNoServer}
 	}
 	client, server := memnet.Pipe(memnet.Addr(fmt.Sprintf("127.0.0.1:%d", port)), memnet.Addr(f.name))
-	err := f.attach(server, host)
+	if from != nil {
+		client.SetArrivals(from.InOrder(), from.InOrder())
+	}
+	err := f.attach(server, from, host)
 	if errors.Is(err, errTooMany) { // as with a socket, the client sees it behind its dialing
 		_ = server.Close()
 		return client, nil

@@ -19,7 +19,7 @@ func (s *Server) Slow(id int64, latency time.Duration) (heal func()) {
 	return s.slowDown(latency, func(c *conn) bool { return c.session != nil && c.session.id == id })
 }
 
-// SlowHost slows all connections down that were made with [Server.DialFrom] under a host's name,
+// SlowHost slows all connections down that were made with [Server.Dialer] under a host's name,
 // and those that it will make.
 func (s *Server) SlowHost(host string, latency time.Duration) (heal func()) {
 	return s.slowDown(latency, func(c *conn) bool { return c.host == host })

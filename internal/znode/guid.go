@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/hex"
+	"io"
 	"strconv"
 	"strings"
 )
@@ -19,9 +20,12 @@ const (
 )
 
 // NewGUID makes a random one (version 4).
-func NewGUID() GUID {
+func NewGUID() GUID { return DrawGUID(rand.Reader) }
+
+// DrawGUID is NewGUID with other random bytes. Reading them must not fail.
+func DrawGUID(random io.Reader) GUID {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails: it aborts the program rather
+	_, _ = random.Read(b[:]) // that of crypto aborts the program rather than fail
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
 	h := hex.EncodeToString(b[:])

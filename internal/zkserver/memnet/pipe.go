@@ -47,6 +47,12 @@ func (c *Conn) SetLatency(d time.Duration) {
 	c.out.setLatency(d)
 }
 
+// SetArrivals sets, before the first write, when what is due at an instant arrives: what this end
+// sends, and what it receives. The end of a connection is then under way as well.
+func (c *Conn) SetArrivals(out, in func(due time.Time) time.Time) {
+	c.out.arrival, c.in.arrival = out, in
+}
+
 // Read reads what has arrived.
 func (c *Conn) Read(b []byte) (int, error) { return c.in.read(b, &c.read) }
 
@@ -92,10 +98,11 @@ type stream struct {
 	mu      sync.Mutex
 	buf     []byte // read up to head | arrived | under way: the last flying bytes
 	head    int
-	eof     bool          // the writing end is closed
-	gone    bool          // the reading end is closed
-	latency time.Duration // of what is written from now on
-	flight  []parcel      // what is under way, first come first; flying is the sum of its bytes
+	eof     bool                          // the writing end is closed
+	gone    bool                          // the reading end is closed
+	latency time.Duration                 // of what is written from now on
+	arrival func(due time.Time) time.Time // see SetArrivals; nil: when it is due
+	flight  []parcel                      // what is under way, first come first; flying is the sum of its bytes
 	flying  int
 	changed chan struct{} // closed and replaced whenever something above changes while a goroutine waits
 	waiting bool          // a goroutine waits for changed
@@ -126,10 +133,13 @@ func (s *stream) setLatency(d time.Duration) {
 // depart puts the last bytes of buf under way. They overtake nothing that is already.
 func (s *stream) depart(bytes int) {
 	last := len(s.flight) - 1
-	if s.latency <= 0 && last < 0 {
+	if s.latency <= 0 && last < 0 && s.arrival == nil {
 		return
 	}
 	due := time.Now().Add(s.latency)
+	if s.arrival != nil {
+		due = s.arrival(due)
+	}
 	if last >= 0 && s.flight[last].due.After(due) {
 		due = s.flight[last].due
 	}
@@ -249,6 +259,9 @@ func (s *stream) endWrite() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.eof = true
+	if s.arrival != nil {
+		s.depart(0)
+	}
 	s.wake()
 }
 

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"math/rand/v2"
 	"net"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/seeded"
 )
 
 const (
@@ -46,10 +46,11 @@ type Config struct {
 	// locks. nil: it never does.
 	Stake func() (left time.Duration, some bool)
 
-	Seen   int64        // the latest transaction that was seen in sessions before; 0: none
-	Auth   []Credential // presented on every connection, before anything else
-	Resume Identity     // a session that exists, and is to be closed; zero: a new one
-	Logger *slog.Logger // nil: no log. Never told a credential
+	Seen   int64          // the latest transaction that was seen in sessions before; 0: none
+	Auth   []Credential   // presented on every connection, before anything else
+	Resume Identity       // a session that exists, and is to be closed; zero: a new one
+	Logger *slog.Logger   // nil: no log. Never told a credential
+	Source *seeded.Source // of pauses and of the order of servers
 }
 
 // Identity is what a server asks for to let a client have a session.
@@ -107,7 +108,7 @@ func (cfg *Config) complete() error {
 	for i, addr := range cfg.Servers {
 		cfg.Servers[i] = withPort(addr)
 	}
-	rand.Shuffle(len(cfg.Servers), func(i, j int) { cfg.Servers[i], cfg.Servers[j] = cfg.Servers[j], cfg.Servers[i] })
+	cfg.Source.Rand().Shuffle(len(cfg.Servers), func(i, j int) { cfg.Servers[i], cfg.Servers[j] = cfg.Servers[j], cfg.Servers[i] })
 	return nil
 }
 

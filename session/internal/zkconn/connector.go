@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"time"
@@ -102,7 +101,7 @@ func (k *connector) try(t *target) *notify.Latch {
 		t.asked = time.Time{}
 	}
 	t.tried = time.Now()
-	t.more = t.tried.Add(k.core.session.timeout + rand.N(k.core.session.timeout/2+1))
+	t.more = t.tried.Add(k.core.session.timeout + k.core.cfg.Source.N(k.core.session.timeout/2+1))
 	k.core.mu.Unlock()
 	over := new(notify.Latch)
 	k.core.dials.Go(func() { // the Conn's end waits for it; ends with its limits, or with the connector

@@ -3,7 +3,6 @@ package zkconn
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"slices"
 	"sync/atomic"
@@ -76,7 +75,7 @@ func (k *connector) pick() *server {
 	now := time.Now()
 	for _, than := range []*target{k.core.lost, nil} {
 		if good := slices.DeleteFunc(slices.Clone(k.core.servers), func(s *server) bool { return !k.core.hasGood(s, than, now) }); len(good) > 0 {
-			return good[rand.IntN(len(good))]
+			return good[k.core.cfg.Source.Rand().IntN(len(good))]
 		}
 	}
 	return slices.MinFunc(k.core.servers, func(a, b *server) int { return a.tried.Compare(b.tried) })
@@ -129,7 +128,7 @@ func (k *connector) resolve(ctx context.Context, s *server) error {
 	for i := range hosts {
 		hosts[i] = net.JoinHostPort(hosts[i], port)
 	}
-	rand.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
+	k.core.cfg.Source.Rand().Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
 	k.found(s, hosts)
 	return nil
 }
@@ -213,7 +212,7 @@ func (k *connector) limits(t *target) (dial, reply time.Duration) {
 	default:
 		reply = timeout
 	}
-	return dial, reply + rand.N(share/2+1)
+	return dial, reply + k.core.cfg.Source.N(share/2+1)
 }
 
 // pause is how long to wait before the next server is tried: nothing within a round of all servers,
@@ -234,5 +233,5 @@ func (k *connector) pause() time.Duration {
 		longest = min(longest, max(left/8, shortestPause))
 	}
 	d := min(shortestPause<<min(round-1, 10), longest)
-	return d/2 + rand.N(d/2+1)
+	return d/2 + k.core.cfg.Source.N(d/2+1)
 }
