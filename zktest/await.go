@@ -52,7 +52,7 @@ func (z Znodes) await(ctx context.Context, what, path string, n int, count func(
 		return last == n
 	})
 	if err != nil {
-		z.test.Fatalf("zktest: %s: %v: there are %d\n%s", what, err, last, z.server.Dump())
+		z.test.Fatalf("zktest: %s: %v: there are %d\n%s", what, err, last, shownOf(z.server))
 	}
 }
 

@@ -119,15 +119,15 @@
 //     isolated, not killed, the other goes on serving; two real ones would both stop.
 //   - mntr has no times except those that requests have waited.
 //   - A multiRead whose answer is larger than 16 packets of the largest size ends the connection.
-//   - There is no TLS, no SASL, no admin server, no metrics exporter, no reconfig, no observer, and
-//     no disk.
+//   - There is no SASL, no admin server, no metrics exporter, no reconfig, no observer, and no disk.
+//     TLS asks clients for no certificate ([Server.StartTLS]).
 //
 // # Which file for which task
 //
 //	server.go, option.go  the server, its addresses and options
 //	fault.go              faults of sessions, machines and servers
 //	intercept.go          requests as a test sees them, and the journal
-//	state.go              sessions, the tree as text, Dump
+//	state.go              sessions, the tree as text, Dump; clients refused, TLS, Reset, FastForward
 //	znodes.go, await.go   single znodes; waits and checks
 //	participant.go        sessions of others
 package zktest

@@ -181,7 +181,7 @@ func (s *Server) Lag(i, n int) { front(s, i).Lag(n) }
 // known fails the test for a session that never was. A client without one has 0, which is no fault.
 func known(s *Server, sessionID int64) int64 {
 	if sessionID != 0 && !(zkserver.Admin{Server: s.inner}).Knows(sessionID) {
-		s.fatal("zktest: this server has never opened a session 0x%x", uint64(sessionID))
+		s.test.Fatalf("zktest: this server has never opened a session 0x%x", uint64(sessionID))
 	}
 	return sessionID
 }
@@ -190,7 +190,7 @@ func known(s *Server, sessionID int64) int64 {
 func front(s *Server, i int) *zkserver.Front {
 	f := s.inner.Front(i)
 	if f == nil {
-		s.fatal("zktest: there is no server %d among %d", i, s.inner.Fronts())
+		s.test.Fatalf("zktest: there is no server %d among %d", i, s.inner.Fronts())
 	}
 	return f
 }

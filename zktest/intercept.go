@@ -108,9 +108,12 @@ func Fail(code Code) Verdict { return Verdict{zkserver.Fail(code)} }
 // Intercept calls f for every request, handshakes and pings included, before it is served. f is
 // called on the goroutine of the request's connection: it may call the server's methods except
 // Close, which waits for it, and the request waits while f runs. Of several interceptors the first
-// that doesn't pass a request decides.
+// that doesn't pass a request decides. The request is f's own copy, which it may keep.
 func (s *Server) Intercept(f func(*Request) Verdict) (remove func()) {
-	return s.inner.Intercept(func(q *zkserver.Request) zkserver.Verdict { return f((*Request)(q)).inner })
+	return s.inner.Intercept(func(q *zkserver.Request) zkserver.Verdict {
+		own := Request(*q)
+		return f(&own).inner
+	})
 }
 
 // Journal lists the requests that the server has received, in the order in which they were served:

@@ -3,6 +3,7 @@ package zktest_test
 // What makes no sense is said, with the name of what was called.
 
 import (
+	"regexp"
 	"testing"
 	"time"
 
@@ -14,23 +15,26 @@ import (
 func TestOptionsThatMakeNoSenseAreReported(t *testing.T) {
 	t.Parallel()
 	for says, opt := range map[string]zktest.Option{
-		"zkserver: version \"3.7\": not one of 3.8.0, 3.8.4": zktest.WithVersion("3.7"),
-		"zkserver: tick 1ns":                         zktest.WithTick(time.Nanosecond),
-		"zktest: WithTick(0s)":                       zktest.WithTick(0),
-		"zkserver: session timeouts from 1m0s to 1s": zktest.WithSessionTimeouts(time.Minute, time.Second),
-		"zktest: WithSessionTimeouts(0s)":            zktest.WithSessionTimeouts(0, time.Second),
-		"zktest: WithServers(0)":                     zktest.WithServers(0),
-		"zktest: WithServers(-1)":                    zktest.WithServers(-1),
-		"zkserver: 1000 servers":                     zktest.WithServers(1000),
-		"zkserver: elections of -1ns":                zktest.WithElection(-1),
-		"zktest: WithMaxPacket(0)":                   zktest.WithMaxPacket(0),
-		"zkserver: packets of at most 1 bytes":       zktest.WithMaxPacket(1),
-		"zkserver: a negative limit":                 zktest.WithMaxConnections(-1),
-		"zktest: WithContainerCheck(0s)":             zktest.WithContainerCheck(0),
-		"zktest: WithAddress: an empty address":      zktest.WithAddress("127.0.0.1:0", ""),
+		"version \"3.7\": not one of 3.8.0, 3.8.4":       zktest.WithVersion("3.7"),
+		"WithTick(1ns): less than 1ms":                   zktest.WithTick(time.Nanosecond),
+		"WithTick(0s): less than 1ms":                    zktest.WithTick(0),
+		"session timeouts from 1m0s to 1s":               zktest.WithSessionTimeouts(time.Minute, time.Second),
+		"WithSessionTimeouts(0s): less than 1ms":         zktest.WithSessionTimeouts(0, time.Second),
+		"WithSessionTimeouts(1ns): less than 1ms":        zktest.WithSessionTimeouts(1, 1),
+		"WithServers(0): less than 1":                    zktest.WithServers(0),
+		"WithServers(-1): less than 1":                   zktest.WithServers(-1),
+		"1000 servers":                                   zktest.WithServers(1000),
+		"WithElection(-1ns): less than 0s":               zktest.WithElection(-1),
+		"WithMaxPacket(0): less than 64":                 zktest.WithMaxPacket(0),
+		"WithMaxConnections(-1): less than 0":            zktest.WithMaxConnections(-1),
+		"WithJournal(-1): less than 0":                   zktest.WithJournal(-1),
+		"WithContainerCheck(0s): less than 1ns":          zktest.WithContainerCheck(0),
+		"WithAddress: an empty address":                  zktest.WithAddress("127.0.0.1:0", ""),
+		"option 1 of 1 is nil":                           nil,
+		"the tree to begin with: line 1: unexpected EOF": zktest.WithTree(`{"path":`),
 	} {
 		_, err := zktest.New(opt)
-		require.ErrorContains(t, err, says)
+		require.Regexp(t, "^"+regexp.QuoteMeta(says), err.Error(), "it begins with no package")
 		var r recorder
 		r.run(func() { zktest.Start(&r, opt) })
 		require.Contains(t, r.failed, "zktest.Start: "+says)

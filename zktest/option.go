@@ -20,10 +20,10 @@ type config = zkserver.Config
 
 func set(to func(*config)) Option { return func(c *config) error { to(c); return nil } }
 
-// positive refuses a value that would be taken for none, which means the default.
-func positive[T int | time.Duration](name string, v T, to func(*config)) Option {
-	if v <= 0 {
-		return func(*config) error { return fmt.Errorf("%s(%v): it is not positive", name, v) }
+// atLeast refuses a value that makes no sense, or would be taken for none, which means the default.
+func atLeast[T int | time.Duration](least T, name string, v T, to func(*config)) Option {
+	if v < least {
+		return func(*config) error { return fmt.Errorf("%s(%v): less than %v", name, v, least) }
 	}
 	return set(to)
 }
@@ -40,17 +40,19 @@ func Versions() []string { return zkserver.Versions() }
 // WithTick sets the tick of the expiry clock, 2 seconds by default. Sessions expire at ticks,
 // counted from the server's start: a session that was last heard of at t expires at the first tick
 // after t plus its timeout.
-func WithTick(d time.Duration) Option { return positive("WithTick", d, func(c *config) { c.Tick = d }) }
+func WithTick(d time.Duration) Option {
+	return atLeast(time.Millisecond, "WithTick", d, func(c *config) { c.Tick = d })
+}
 
 // WithSessionTimeouts sets the limits of the session timeouts that clients can negotiate; 2 and 20
 // ticks by default.
 func WithSessionTimeouts(least, most time.Duration) Option {
-	return positive("WithSessionTimeouts", min(least, most), func(c *config) { c.MinTimeout, c.MaxTimeout = least, most })
+	return atLeast(time.Millisecond, "WithSessionTimeouts", min(least, most), func(c *config) { c.MinTimeout, c.MaxTimeout = least, most })
 }
 
 // WithServers creates n servers that share one tree. One of them, at first the last, reports itself
 // as the leader; the others follow.
-func WithServers(n int) Option { return positive("WithServers", n, func(c *config) { c.Fronts = n }) }
+func WithServers(n int) Option { return atLeast(1, "WithServers", n, func(c *config) { c.Fronts = n }) }
 
 // WithAddress makes the server listen at a fixed TCP address from the start, such as
 // "127.0.0.1:2181", for programs whose address can't be configured; several servers take one each,
@@ -69,18 +71,22 @@ func WithAddress(addresses ...string) Option {
 // has its whole timeout. Real servers take some tenths of a second on one machine. The default is
 // 0: another server leads at once, and clients of the other servers notice only that their sessions
 // have their whole timeout again.
-func WithElection(d time.Duration) Option { return set(func(c *config) { c.Election = d }) }
+func WithElection(d time.Duration) Option {
+	return atLeast(0, "WithElection", d, func(c *config) { c.Election = d })
+}
 
 // WithMaxPacket sets the largest request in bytes (jute.maxbuffer); a larger one ends the
 // connection.
 func WithMaxPacket(bytes int) Option {
-	return positive("WithMaxPacket", bytes, func(c *config) { c.MaxPacket = bytes })
+	return atLeast(64, "WithMaxPacket", bytes, func(c *config) { c.MaxPacket = bytes })
 }
 
 // WithMaxConnections sets how many connections one client may have to a server at a time
 // (maxClientCnxns). A client is one address, or one [Host]. Further connections are accepted and
 // reset at once. By default there is no limit, where a real server's is 60.
-func WithMaxConnections(n int) Option { return set(func(c *config) { c.MaxConnections = n }) }
+func WithMaxConnections(n int) Option {
+	return atLeast(0, "WithMaxConnections", n, func(c *config) { c.MaxConnections = n })
+}
 
 // WithoutTTL refuses TTL znodes, as a real server does unless zookeeper.extendedTypesEnabled is
 // set.
@@ -89,7 +95,7 @@ func WithoutTTL() Option { return set(func(c *config) { c.NoTTL = true }) }
 // WithContainerCheck sets the interval of the check for empty containers and expired TTL znodes, a
 // minute by default. It runs at whole multiples of d since the server's start.
 func WithContainerCheck(d time.Duration) Option {
-	return positive("WithContainerCheck", d, func(c *config) { c.ContainerCheck = d })
+	return atLeast(1, "WithContainerCheck", d, func(c *config) { c.ContainerCheck = d })
 }
 
 // WithSuper sets the password of the superuser, who authenticates under the digest scheme as
@@ -105,7 +111,9 @@ func WithTree(text string) Option {
 }
 
 // WithJournal sets how many requests the journal keeps, 65,536 by default; 0 turns it off.
-func WithJournal(requests int) Option { return set(func(c *config) { c.Journal = requests }) }
+func WithJournal(requests int) Option {
+	return atLeast(0, "WithJournal", requests, func(c *config) { c.Journal = requests })
+}
 
 // WithSeed fixes the random choices of a server: when in its tick each of several servers tells the
 // leader which sessions it has heard of, and when a deposed leader learns that it is deposed.

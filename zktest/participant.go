@@ -21,9 +21,7 @@ type Participant struct {
 func (s *Server) Join() *Participant {
 	admin := zkserver.Admin{Server: s.inner}
 	id, err := admin.Join()
-	if err != nil {
-		s.fatal("zktest: Join: %v", err)
-	}
+	succeed(s, "Join", err)
 	return &Participant{admin, id}
 }
 

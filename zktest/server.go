@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/zkserver"
@@ -22,44 +22,54 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
+// untested takes the place of a test for a server of [New]: it panics.
+type untested struct{}
+
+func (untested) Helper()                           {}
+func (untested) Cleanup(func())                    {}
+func (untested) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
 // Server is an in-process ZooKeeper, or several that share one tree. All its methods are safe for
 // concurrent use.
 type Server struct {
 	inner *zkserver.Server
-	fatal func(format string, args ...any) // ends the test; without one it panics
-	shown atomic.Bool                      // a failed test has logged the state
+	test  TB
+	shown sync.Map // by name, the failed tests that have logged the state
 }
 
 // New creates a server. It uses no socket and no goroutine until a client connects. The caller
 // closes it.
 func New(opts ...Option) (*Server, error) {
 	cfg := config{Journal: 1 << 16}
-	for _, o := range opts {
+	for i, o := range opts {
+		if o == nil {
+			return nil, fmt.Errorf("option %d of %d is nil", i+1, len(opts))
+		}
 		if err := o(&cfg); err != nil {
-			return nil, fmt.Errorf("zktest: %w", err)
+			return nil, err
 		}
 	}
 	if text := os.Getenv(seedVariable); cfg.Seed == 0 && text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("zktest: %s: %w", seedVariable, err)
+			return nil, fmt.Errorf("%s: %w", seedVariable, err)
 		}
 		cfg.Seed = seed
 	}
 	if version := os.Getenv(versionVariable); cfg.Version == "" && version != "" {
 		if !slices.Contains(Versions(), version) {
-			return nil, fmt.Errorf("zktest: %s: %q is not one of %s", versionVariable, version, strings.Join(Versions(), ", "))
+			return nil, fmt.Errorf("%s: %q is not one of %s", versionVariable, version, strings.Join(Versions(), ", "))
 		}
 		cfg.Version = version
 	}
 	if len(cfg.Addresses) > 0 && inBubble() {
-		return nil, fmt.Errorf("zktest: WithAddress in %s", noSockets)
+		return nil, fmt.Errorf("WithAddress in %s", noSockets)
 	}
 	inner, err := zkserver.New(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &Server{inner: inner, fatal: func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }}, nil
+	return &Server{inner: inner, test: untested{}}, nil
 }
 
 // The environment variables that [WithSeed] and [WithVersion] tell of.
@@ -72,35 +82,47 @@ const (
 func (s *Server) Seed() uint64 { return s.inner.Seed() }
 
 // Start creates a server that is closed at the end of the test. If the test has failed by then, the
-// server's seed and its [Server.Dump] are logged; with [Server.Znodes] or package zksession, as
-// they were before the session was closed.
+// server's seed and its [Server.Dump], at most 32 KB, are logged; with [Server.Znodes] or package
+// zksession, as they were before the session was closed.
 func Start(t TB, opts ...Option) *Server {
 	t.Helper()
 	s, err := New(opts...)
 	if err != nil {
 		t.Fatalf("zktest.Start: %v", err)
 	}
-	s.fatal = t.Fatalf
+	s.test = t
 	t.Cleanup(func() { _ = s.Close() })
 	showIfFailed(s, t)
 	return s
 }
 
-// showIfFailed logs the server's state when a test ends that has failed, once. Cleanups run in
-// reverse order: what is registered late sees what is still open.
+// showIfFailed logs the server's state when a test ends that has failed, once a test. Cleanups run
+// in reverse order: what is registered late sees what is still open.
 func showIfFailed(s *Server, t TB) {
 	if f, ok := t.(interface {
+		Name() string
 		Failed() bool
 		Logf(format string, args ...any)
 	}); ok {
 		t.Cleanup(func() {
-			if f.Failed() && !s.shown.Swap(true) {
-				state := s.Dump()
-				state = state[:min(len(state), 32<<10)]
-				f.Logf("zktest: %s=%d repeats what was drawn at random; the state of the server:\n%s", seedVariable, s.Seed(), state)
+			if !f.Failed() {
+				return
+			}
+			if _, again := s.shown.LoadOrStore(f.Name(), true); !again {
+				f.Logf("zktest: %s=%d repeats what was drawn at random; the state of the server:\n%s", seedVariable, s.Seed(), shownOf(s))
 			}
 		})
 	}
+}
+
+// shownOf is the server's Dump, cut off where it would drown a log.
+func shownOf(s *Server) string {
+	const most = 32 << 10
+	all := s.Dump()
+	if len(all) <= most {
+		return all
+	}
+	return fmt.Sprintf("%s…\nand %d bytes more", strings.ToValidUTF8(all[:most], ""), len(all)-most)
 }
 
 // Close drops all clients and ends every goroutine of the server before it returns. It may be
@@ -112,13 +134,13 @@ func (s *Server) Close() error { return s.inner.Close() }
 // bubble, where sockets don't work: use [Server.Hosts] and [Server.Dialer], or package zksession.
 func (s *Server) Servers() []string {
 	if inBubble() {
-		s.fatal("zktest: Server.Servers in %s", noSockets)
+		s.test.Fatalf("zktest: Server.Servers in %s", noSockets)
 	}
 	all := make([]string, s.inner.Fronts())
 	for i := range all {
 		address, err := s.inner.Front(i).Listen(context.Background(), "127.0.0.1:0") // binding to loopback doesn't wait
 		if err != nil {
-			s.fatal("zktest: %v", err)
+			s.test.Fatalf("zktest: %v", err)
 		}
 		all[i] = address
 	}

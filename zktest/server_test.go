@@ -241,6 +241,6 @@ func TestAServerInABubbleHasNoSockets(t *testing.T) {
 		require.PanicsWithValue(t, "zktest: Server.Servers in a testing/synctest bubble, where sockets hang: use Server.Hosts with Server.Dialer, or zksession.Open",
 			func() { server.Servers() })
 		_, err = zktest.New(zktest.WithAddress("127.0.0.1:0"))
-		require.ErrorContains(t, err, "zktest: WithAddress in a testing/synctest bubble, where sockets hang: use Server.Hosts with Server.Dialer")
+		require.ErrorContains(t, err, "WithAddress in a testing/synctest bubble, where sockets hang: use Server.Hosts with Server.Dialer")
 	})
 }

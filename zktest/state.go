@@ -1,8 +1,12 @@
 package zktest
 
 import (
+	"context"
+	"crypto/tls"
 	"strings"
 	"time"
+
+	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
 // Dump describes the tree and all sessions, for the log of a failed test.
@@ -56,3 +60,52 @@ func (s *Server) Load(text string) error { return s.inner.Load(strings.NewReader
 // ephemerals, with data, ACLs, kinds and the counters of sequential children, but without versions,
 // zxids and times. The same tree always has the same text, so tests can compare it.
 func (s *Server) Tree() (string, error) { return s.inner.Tree() }
+
+// RequireAuth has the server refuse clients that have not authenticated, as a real one does with
+// enforce.auth.enabled: any request, a ping or the session's close too, is answered with
+// [ErrAuthRequired] and ends the connection. The session stays until it expires. The scheme is
+// "digest", with the id "user:password", or "ip", with an address; without an id any of the scheme
+// will do, as with a real server. Without a scheme all are served again. All else fails the test.
+func (s *Server) RequireAuth(scheme, id string) {
+	succeed(s, "RequireAuth", zkserver.Admin{Server: s.inner}.RequireAuth(scheme, id))
+}
+
+// StartTLS has the server speak TLS on all new connections, through sockets and in memory, and
+// returns a client's configuration, for session.WithTLS. For go-zookeeper a dialer returns
+// tls.Client(conn, config), where conn is that of [Server.DialTimeout]. New connections without TLS
+// end. The certificate is in memory alone, the same for all calls; clients need none.
+func (s *Server) StartTLS() *tls.Config {
+	client, err := zkserver.Admin{Server: s.inner}.StartTLS()
+	succeed(s, "StartTLS", err)
+	return client
+}
+
+// Reset makes the server as it was at its start, for the next subtest: with the znodes of
+// [WithTree], without sessions, watches, faults, interceptors and journal. A client that still runs
+// loses its connection, and comes back with a new session, as after an expiry. An Await goes on
+// with the new tree. Addresses, [Server.StartTLS] and [Server.RequireAuth] stay, and the numbers of
+// sessions, transactions and requests go on. The test fails if the server is closed, or the address
+// of one that was killed is taken.
+func (s *Server) Reset() {
+	succeed(s, "Reset", zkserver.Admin{Server: s.inner}.Reset(context.Background())) // binding to loopback doesn't wait
+}
+
+// FastForward makes the server older by d at once. As in that time, sessions expire, and containers
+// and TTL znodes are deleted, in their order. A client that is connected, and not cut off, is taken
+// to have pinged, unseen by interceptors. Nothing else moves: no fault ends, and no client's clock,
+// so that one that is cut off may still trust a session that is over. In a testing/synctest bubble,
+// where time.Sleep moves all clocks, the test fails, as for a negative time, or more than 100 years
+// in all.
+func (s *Server) FastForward(d time.Duration) {
+	if inBubble() {
+		s.test.Fatalf("zktest: FastForward(%v) in a testing/synctest bubble: use time.Sleep", d)
+	}
+	succeed(s, "FastForward", zkserver.Admin{Server: s.inner}.FastForward(d))
+}
+
+// succeed fails the test with an error of a method.
+func succeed(s *Server, method string, err error) {
+	if err != nil {
+		s.test.Fatalf("zktest: %s: %v", method, err)
+	}
+}

@@ -18,17 +18,22 @@ import (
 // server, and is itself one transaction or none. Clients that watch get events.
 //
 // Errors are the codes [ErrNoNode], [ErrNodeExists] and [ErrBadArguments] (an invalid path, or one
-// of ZooKeeper's own znodes, which cannot be deleted), wrapped with the path. Await… and Check…
-// fail the test, and are for its goroutine alone; the others may be called by any.
+// of ZooKeeper's own znodes, which cannot be deleted), wrapped with the path. Await…, Check… and
+// Exists fail the test, and are for its goroutine alone (Exists fails it only after Close, or for
+// what is no path); the others may be called by any.
 type Znodes struct {
 	admin  zkserver.Admin
 	server *Server
 	test   TB
 }
 
-// Znodes returns the tree. Its waits and checks fail t, which may be a subtest, or nil where there
-// are none. If t has failed when it ends, the server's [Server.Dump] is logged.
+// Znodes returns the tree. Its waits and checks fail t, which may be a subtest; nil is the test of
+// [Start], or after [New] none: then they panic. If t has failed when it ends, the server's
+// [Server.Dump] is logged.
 func (s *Server) Znodes(t TB) Znodes {
+	if t == nil {
+		t = s.test
+	}
 	showIfFailed(s, t)
 	return Znodes{zkserver.Admin{Server: s.inner}, s, t}
 }
@@ -44,7 +49,7 @@ func create(a zkserver.Admin, session int64, flags int32, path string, data []by
 	z := treefile.Znode{Path: path, Data: slices.Clone(data)}
 	for _, o := range opts {
 		if err := o(&z); err != nil {
-			return "", fmt.Errorf("zktest: create %q: %w", path, err)
+			return "", fmt.Errorf("create %q: %w", path, err)
 		}
 	}
 	if z.ACL == nil {

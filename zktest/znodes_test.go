@@ -4,7 +4,9 @@ package zktest_test
 // of it when a test fails.
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,32 +107,48 @@ func TestRequestsAreCounted(t *testing.T) {
 // failing is a test that has failed, and has a log.
 type failing struct {
 	recorder
-	log string
+	name, log string
 }
 
+func (f *failing) Name() string                    { return f.name }
 func (*failing) Failed() bool                      { return true }
 func (f *failing) Logf(format string, args ...any) { f.log += fmt.Sprintf(format, args...) }
 
-func TestTheStateIsShownWhenATestHasFailed(t *testing.T) {
+func TestTheStateIsShownOnceByEachTestThatHasFailed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f, sub := &failing{}, &failing{}
-		var s *zktest.Server
+		f, one, two := &failing{name: "f"}, &failing{name: "f/one"}, &failing{name: "f/two"}
 		f.run(func() {
-			s = zktest.Start(f)
-			require.NoError(t, s.Znodes(f).Create("/there", nil))
-			require.NoError(t, s.Znodes(f).Create("/large", make([]byte, 100_000)))
+			s := zktest.Start(f)
+			for _, sub := range []*failing{one, two} {
+				sub.run(func() {
+					require.NoError(t, s.Znodes(sub).Create("/there/"+sub.name[2:], nil))
+					require.True(t, s.Znodes(sub).Exists("/there"))
+				})
+			}
 		})
-		require.Contains(t, f.log, "ZKTEST_SEED=")
-		require.Contains(t, f.log, "/large \"\\x00")
-		require.Less(t, len(f.log), 40_000)
+		require.Equal(t, 1, strings.Count(one.log, "ZKTEST_SEED="))
+		require.Contains(t, one.log, "/there/one \"\" czxid=")
+		require.NotContains(t, one.log, "/there/two")
+		require.Equal(t, 1, strings.Count(two.log, "/there/two \"\" czxid="))
+		require.Equal(t, 1, strings.Count(f.log, "/there/two \"\" czxid="))
+	})
+}
 
-		f = &failing{}
-		f.run(func() {
-			s = zktest.Start(f)
-			sub.run(func() { require.NoError(t, s.Znodes(sub).Create("/there", nil)) })
-		})
-		require.Contains(t, sub.log, "/there \"\" czxid=")
-		require.Empty(t, f.log, "once is enough")
+// A large tree drowns neither the log nor the message of a wait; sessions are in front of it.
+func TestALargeStateIsCutOff(t *testing.T) {
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		s.Join()
+		require.NoError(t, s.Znodes(t).Create("/large", make([]byte, 100_000)))
+		f := &failing{}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		f.run(func() { s.Znodes(f).Await(ctx, "/jobs") })
+		for _, text := range []string{f.failed, f.log} {
+			require.Less(t, len(text), 33_500)
+			require.Contains(t, text, "session 0x")
+			require.Contains(t, text, "/large \"\\x00")
+			require.Regexp(t, `…\nand 36\d{4} bytes more$`, text)
+		}
 	})
 }

@@ -73,7 +73,7 @@ func (a Admin) change(op, path string, session int64, prepare func(*tree.Plan) e
 		err = prepare(plan)
 	}
 	if err != nil {
-		return fmt.Errorf("zkserver: %s %q: %w", op, path, err)
+		return fmt.Errorf("%s %q: %w", op, path, err)
 	}
 	s.commit(&txn{changes: plan.Changes}, nil)
 	return nil
@@ -95,7 +95,7 @@ func (a Admin) Show(op, path string, show func(*tree.Node)) error {
 		show(n)
 		return nil
 	}
-	return fmt.Errorf("zkserver: %s %q: %w", op, path, err)
+	return fmt.Errorf("%s %q: %w", op, path, err)
 }
 
 // Await waits until done is true of the tree and the number of sessions. It asks at once, and again
@@ -137,7 +137,7 @@ type waiter struct {
 func (a Admin) Knows(session int64) bool {
 	a.Server.mu.Lock()
 	defer a.Server.mu.Unlock()
-	return session >= firstSessionID(a.Server.started) && session < a.Server.nextID
+	return session >= firstSessionID(a.Server.started.Add(a.Server.skipped)) && session < a.Server.nextID
 }
 
 // Join opens a session that no client has, and that does not expire.

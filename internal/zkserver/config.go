@@ -74,23 +74,23 @@ func (c *Config) complete() error {
 func (c *Config) check() error {
 	switch {
 	case c.Tick < time.Millisecond:
-		return fmt.Errorf("zkserver: tick %v is shorter than a millisecond", c.Tick)
-	case c.MinTimeout < 0 || c.MaxTimeout < c.MinTimeout || c.MaxTimeout > longestTimeout:
-		return fmt.Errorf("zkserver: session timeouts from %v to %v", c.MinTimeout, c.MaxTimeout)
+		return fmt.Errorf("tick %v is shorter than a millisecond", c.Tick)
+	case c.MinTimeout < time.Millisecond || c.MaxTimeout < c.MinTimeout || c.MaxTimeout > longestTimeout:
+		return fmt.Errorf("session timeouts from %v to %v", c.MinTimeout, c.MaxTimeout)
 	case c.MaxPacket < 64:
-		return fmt.Errorf("zkserver: packets of at most %d bytes", c.MaxPacket)
+		return fmt.Errorf("packets of at most %d bytes", c.MaxPacket)
 	case c.Fronts < 1 || c.Fronts > 254: // each has an address in 192.0.2.0/24: see newFront
-		return fmt.Errorf("zkserver: %d servers", c.Fronts)
+		return fmt.Errorf("%d servers", c.Fronts)
 	case c.Election < 0:
-		return fmt.Errorf("zkserver: elections of %v", c.Election)
+		return fmt.Errorf("elections of %v", c.Election)
 	case c.ContainerCheck < 0 || c.Journal < 0 || c.JournalBytes < 0 || c.Backlog < 0 || c.MaxConnections < 0:
-		return errors.New("zkserver: a negative limit")
+		return errors.New("a negative limit")
 	case len(c.Addresses) > c.Fronts:
-		return fmt.Errorf("zkserver: %d addresses for %d servers", len(c.Addresses), c.Fronts)
+		return fmt.Errorf("%d addresses for %d servers", len(c.Addresses), c.Fronts)
 	case slices.ContainsFunc(c.Words, func(w string) bool { return words[w] == nil }):
-		return fmt.Errorf("zkserver: four-letter words %q: not all are known", c.Words)
+		return fmt.Errorf("four-letter words %q: not all are known", c.Words)
 	case c.FirstZxid < 0:
-		return fmt.Errorf("zkserver: first zxid %d", c.FirstZxid)
+		return fmt.Errorf("first zxid %d", c.FirstZxid)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package zkserver
 
 import (
+	"crypto/tls"
 	"net"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 type conn struct {
 	s         *Server
 	front     *Front
-	transport net.Conn
+	transport net.Conn // below TLS, if there is any
 	in        frames
 	out       outbox
 	done      chan struct{} // closed when the connection is over for the server
@@ -54,8 +55,12 @@ type conn struct {
 func newConn(f *Front, transport net.Conn) *conn {
 	f.s.accepted++
 	c := &conn{s: f.s, front: f, transport: transport, done: make(chan struct{}), number: f.s.accepted, established: time.Now(), who: tree.NewWho()}
-	c.in = newFrames(transport, f.s.cfg.MaxPacket)
-	c.out.transport, c.out.limit, c.out.moved.L = transport, f.s.cfg.Backlog, &c.out.mu
+	way := transport
+	if f.s.tls != nil {
+		way = tls.Server(transport, f.s.tls)
+	}
+	c.in = newFrames(way, f.s.cfg.MaxPacket)
+	c.out.to, c.out.transport, c.out.limit, c.out.moved.L = way, transport, f.s.cfg.Backlog, &c.out.mu
 	if host, _, err := net.SplitHostPort(transport.RemoteAddr().String()); err == nil {
 		c.who.Add(jute.Identity{Scheme: "ip", ID: host})
 	}

@@ -34,7 +34,7 @@
 //	accept.go, conn.go, outbox.go      a connection, its frames (frames.go), its answers
 //	connect.go, session.go, expiry.go  sessions: open, resume, end; what a test may know of them
 //	handle.go                          the way of a request: what it waits for, which function serves it
-//	read.go, write.go, commit.go       operations (watches.go, auth.go), transactions
+//	read.go, write.go, commit.go       operations (watches.go, auth.go: TLS too), transactions
 //	cut.go, outage.go, holdup.go       faults: partitions, servers that fail, late writes (slow.go)
 //	quorum.go, depose.go               a majority, elections, a leader that was deposed
 //	intercept.go                       requests as a test sees them, and the journal
@@ -59,6 +59,6 @@
 //     as the real server answers it. Nothing panics.
 //   - A client that asks and does not read is not read from any more, and is dropped when the
 //     answers that wait for it exceed a limit.
-//   - After Close no goroutine and no socket is left. A timer may be, of [Front.Isolate] or
-//     [Front.Depose] or of the deadline of a last answer; it does nothing then.
+//   - After Close no goroutine and no socket is left. A timer may be, of [Front.Isolate],
+//     [Front.Depose] or [Admin.FastForward], or of the deadline of a last answer; it does nothing then.
 package zkserver

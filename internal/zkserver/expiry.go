@@ -3,7 +3,9 @@ package zkserver
 import (
 	"cmp"
 	"container/heap"
+	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -150,17 +152,20 @@ func (h *sessionHeap) Pop() any {
 // armReaper sets the timer for the deletion of empty containers and expired TTL znodes, to a whole
 // multiple of the interval since the server's start, if there are containers or TTL znodes at all.
 func (s *Server) armReaper() {
-	if s.closed || s.reaper != nil || s.tree.NumReapable() == 0 {
+	if s.closed || s.check != 0 || s.tree.NumReapable() == 0 {
 		return
 	}
 	past := time.Since(s.started)
-	next := (past/s.cfg.ContainerCheck + 1) * s.cfg.ContainerCheck
-	s.reaper = s.after(next-past, s.reap)
+	s.check = int64(past/s.cfg.ContainerCheck) + 1
+	s.reaper = s.after(time.Duration(s.check)*s.cfg.ContainerCheck-past, s.reap)
 }
 
 // reap tries each of them. One that can't be deleted uses up a zxid, like every failed write.
 func (s *Server) reap() {
-	s.reaper = nil
+	if s.check == 0 || int64(time.Since(s.started)/s.cfg.ContainerCheck) < s.check {
+		return // FastForward was quicker than this timer
+	}
+	s.check = 0
 	for _, path := range s.tree.Reapable(s.now()) {
 		change, code := s.tree.Prepare(tree.Caller{}, &jute.Request{Op: jute.OpDeleteContainer, Path: path})
 		t := &txn{}
@@ -170,6 +175,54 @@ func (s *Server) reap() {
 		s.commit(t, nil)
 	}
 	s.armReaper()
+}
+
+// FastForward makes the server older. What falls due on the way happens, in its order: sessions
+// end, and containers and TTL znodes are deleted. A client that can reach the leader is taken to
+// have pinged it all along.
+func (a Admin) FastForward(d time.Duration) error {
+	s := a.Server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	const most = 100 * 365 * 24 * time.Hour // no sum of times overflows
+	if s.closed {
+		return ErrClosed
+	} else if d < 0 || d > most-s.skipped {
+		return fmt.Errorf("%v is negative, or makes the server older by more than %v", d, most)
+	}
+	for _, f := range s.fronts {
+		if f.pinged = !f.down; !f.inTouch() {
+			continue
+		}
+		f.answerPing()
+		for _, c := range f.bySession {
+			if c.arrivalGate() == nil {
+				s.touch(c.session, time.Now().Add(d), c.timeout)
+			}
+		}
+	}
+	for end := s.skipped + d; ; {
+		step := end - s.skipped
+		if len(s.expiry.heap) > 0 && !s.expiry.halt {
+			step = min(step, max(0, time.Until(s.tickTime(s.expiry.heap[0].tick))))
+		}
+		if s.check > 0 { // on to the first check that finds something: there may be millions that do not
+			past, now := time.Since(s.started), s.now()
+			until := func(n int) time.Duration { return time.Duration(s.check+int64(n))*s.cfg.ContainerCheck - past }
+			n := sort.Search(int(int64((past+step)/s.cfg.ContainerCheck)-s.check)+1, func(n int) bool {
+				return len(s.tree.Reapable(now+until(n).Milliseconds())) > 0
+			})
+			step, s.check = min(step, max(0, until(n))), s.check+int64(n)
+		}
+		s.started, s.skipped = s.started.Add(-step), s.skipped+step
+		s.expire()
+		s.reap()
+		if s.skipped == end {
+			s.check = 0
+			s.armReaper() // sooner than it was, as expire does for sessions
+			return nil
+		}
+	}
 }
 
 // Where several servers share the tree, each keeps in Front.touched which sessions it has heard of,

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-var errFrameLength = errors.New("zkserver: frame length out of range")
+var errFrameLength = errors.New("frame length out of range")
 
 // frames cuts what a client sends into frames. A frame's memory grows with what has really arrived,
 // so a mere claim of a length costs nothing.

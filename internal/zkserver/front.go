@@ -103,7 +103,7 @@ func (f *Front) Listen(ctx context.Context, address string) (string, error) {
 func (f *Front) listen(ctx context.Context, address string) (net.Listener, error) {
 	l, err := f.s.cfg.Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("zkserver: %w", err)
+		return nil, fmt.Errorf("listen: %w", err)
 	}
 	f.listeners = append(f.listeners, l)
 	// The server owns this goroutine; it ends when the listener is closed, by Close or Kill.

@@ -9,7 +9,8 @@ import (
 // handle serves one request; false ends the connection. The steps, in this order:
 //
 //  1. It waits until it can arrive (arrivalGate), is counted, and an interceptor decides on it.
-//  2. It keeps its session alive, unless the verdict is that it never arrived.
+//  2. It keeps its session alive, unless the verdict is that it never arrived, or it is refused (see
+//     RequireAuth): then it waits for no leader either.
 //  3. It waits for the interceptor's delay, and then until its front can serve it (serviceGate).
 //  4. At a front that is held up it joins a queue (postpone, see holdup.go) and this goroutine goes
 //     on; else it is carried out now.
@@ -25,16 +26,17 @@ func (c *conn) handle(q *jute.Request) bool {
 	c.came(now)
 	c.rq = c.s.receive(c, c.session.id, q)
 	v := c.s.decide(c.rq)
-	if v.action != dropRequest {
+	refused := c.refused(q.Op)
+	if v.action != dropRequest && !refused {
 		c.s.keepAlive(c, now)
 	}
 	if !c.pause(v.delay) {
 		return false
 	}
-	if !c.await(func(c *conn) *gate { return c.serviceGate(q.Op) }) {
+	if !refused && !c.await(func(c *conn) *gate { return c.serviceGate(q.Op) }) {
 		return false
 	}
-	return c.postpone(q, v) || c.carryOut(q, v)
+	return !refused && c.postpone(q, v) || c.carryOut(q, v)
 }
 
 // carryOut serves a request whose turn has come; false ends the connection.
@@ -131,6 +133,10 @@ func (s *Server) keepAlive(c *conn, now time.Time) {
 
 // dispatch carries out a request and answers it; false ends the connection.
 func (s *Server) dispatch(c *conn, q *jute.Request) bool {
+	if c.refused(q.Op) { // a real server counts it no more than a setAuth
+		c.answer(jute.OpSetAuth, &jute.Reply{Xid: q.Xid, Err: jute.SessionClosedNoAuth})
+		return false
+	}
 	switch q.Op { // what concerns the connection or its session; these answer by themselves
 	case jute.OpPing:
 		c.answer(q.Op, &jute.Reply{Xid: jute.XidPing, Zxid: c.front.applied})

@@ -17,19 +17,25 @@ import (
 func (s *Server) Load(text io.Reader) error {
 	znodes, err := treefile.Read(text)
 	if err != nil {
-		return fmt.Errorf("zkserver: tree: %w", err)
+		return fmt.Errorf("tree: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return ErrClosed
 	}
+	return Admin{s}.load(znodes)
+}
+
+// load is Load with the lock held.
+func (a Admin) load(znodes []treefile.Znode) error {
+	s := a.Server
 	plan := s.tree.Plan(tree.Caller{Who: super, IPv6: true})
 	var counts []tree.Change // of children that ever were: they come last
 	for i := range znodes {
 		z := &znodes[i]
 		if err := s.plant(plan, z, jute.FlagPersistent); err != nil {
-			return fmt.Errorf("zkserver: tree: %q: %w", z.Path, err)
+			return fmt.Errorf("tree: %q: %w", z.Path, err)
 		}
 		if z.Sequence >= 0 {
 			counts = append(counts, tree.Change{Kind: tree.Count, Path: z.Path, Creations: z.Sequence})
@@ -96,7 +102,7 @@ func (s *Server) SetSequence(parent string, next int32) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tree.Get(parent) == nil {
-		return fmt.Errorf("zkserver: no znode %q", parent)
+		return fmt.Errorf("sequence of %q: %w", parent, jute.NoNode)
 	}
 	s.tree.SetCreations(parent, next)
 	for _, f := range s.fronts {

@@ -3,6 +3,8 @@ package zkserver
 import (
 	"context"
 	"time"
+
+	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
 // Isolate cuts a front off from its leader: it goes on answering pings and reads, from the tree as
@@ -178,4 +180,48 @@ func (f *Front) Lag(n int) {
 	if f.behind {
 		f.follow(n)
 	}
+}
+
+// Reset makes the server as New has made it, in one transaction: no sessions, faults, interceptors
+// and journal. Clients lose their connections, without an event. What stays are sockets, TLS,
+// RequireAuth and the clock; numbers go on.
+func (a Admin) Reset(ctx context.Context) error {
+	s := a.Server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	s.tree = tree.New()
+	for _, f := range s.fronts {
+		if f.down && f.address != "" {
+			if _, err := f.listen(ctx, f.address); err != nil {
+				return err
+			}
+		}
+		for _, g := range []*gate{f.isolated, f.frozen, f.heldUp} {
+			if g != nil {
+				close(g.opened)
+			}
+		}
+		f.isolated, f.frozen, f.heldUp, f.waiting, f.deposed = nil, nil, nil, nil, nil
+		f.down, f.lost, f.lag, f.busyUntil = false, false, 0, time.Time{}
+		f.tree, f.behind, f.pending = s.tree, false, nil
+		for c := range f.conns {
+			c.cuts = nil
+			c.abort()
+		}
+	}
+	for _, x := range s.cuts { // no connection is in one any more
+		close(x.opened)
+	}
+	s.rules, s.cuts, s.slow, s.handshakeCost, s.expiry.heap = nil, nil, nil, 0, nil
+	clear(s.sessions)
+	clear(s.replaced)
+	s.journal = journal{limit: s.journal.limit, maxBytes: s.journal.maxBytes}
+	s.install()
+	if len(s.first) == 0 {
+		s.commit(&txn{}, nil) // for those that wait
+	}
+	return a.load(s.first)
 }

@@ -1,6 +1,7 @@
 package zkserver
 
 import (
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -13,7 +14,8 @@ import (
 // only as long as there is something to write.
 type outbox struct {
 	mu        sync.Mutex
-	transport net.Conn
+	to        io.Writer // the transport, or TLS over it
+	transport net.Conn  // which is closed below TLS: a farewell could have to wait, with the server's lock held
 	limit     int
 	pending   jute.Writer // frames to be written
 	spare     []byte      // a buffer for pending, while the other one is being written
@@ -111,7 +113,7 @@ func (o *outbox) write(batch []byte) error {
 			_ = o.transport.SetWriteDeadline(time.Now().Add(linger)) // a closed one fails at the write
 		}
 		o.mu.Unlock()
-		_, err := o.transport.Write(batch[:n])
+		_, err := o.to.Write(batch[:n])
 		o.mu.Lock()
 		if err != nil {
 			return err

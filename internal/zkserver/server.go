@@ -2,41 +2,49 @@ package zkserver
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
+	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
 // ErrClosed is returned by what needs a server that is still open.
-var ErrClosed = errors.New("zkserver: closed")
+var ErrClosed = errors.New("the server is closed")
 
 // ErrTree is wrapped by the error of New if Config.Tree can't be loaded.
-var ErrTree = errors.New("zkserver: what it begins with")
+var ErrTree = errors.New("the tree to begin with")
 
 // Server is an in-process ZooKeeper. Its lock, mu, owns all state below: see the package comment.
 type Server struct {
 	cfg     Config
-	dialect dialect   // what the version does
-	started time.Time // of the expiry clock: ticks are counted from here
+	dialect dialect // what the version does
 
-	mu sync.Mutex
+	mu      sync.Mutex
+	started time.Time        // of the expiry clock: ticks are counted from here
+	skipped time.Duration    // by which the clocks are ahead: see FastForward
+	first   []treefile.Znode // Config.Tree
 	// What the leader knows.
 	tree     *tree.Tree // as of the last transaction
 	zxid     int64      // of the last transaction
 	sessions map[int64]*session
 	nextID   int64 // of the next session
 	expiry   expiry
-	reaper   *time.Timer // for containers and TTLs; nil: there are none
+	reaper   *time.Timer // for containers and TTLs: the last one; nil: there were none
+	check    int64       // of them, that the timer waits for; 0: none
 	waiters  []*waiter
 	closed   bool
 	// The servers, and which of them leads.
-	fronts []*Front
-	quorum quorum
-	terms  int // how often a front was elected
+	fronts   []*Front
+	quorum   quorum
+	terms    int           // how often a front was elected
+	required jute.Identity // of clients: see RequireAuth
+	tls      *tls.Config   // of new connections; nil: they are plain
 	// Faults, and what tests see.
 	rules         []*rule // interceptors
 	cuts          []*cut  // partitions, oldest first
@@ -81,7 +89,10 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.install()
 	if cfg.Tree != nil {
-		if err := s.Load(cfg.Tree); err != nil {
+		if s.first, err = treefile.Read(cfg.Tree); err == nil {
+			err = Admin{s}.load(s.first)
+		}
+		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%w: %w", ErrTree, err), s.Close())
 		}
 	}
@@ -141,4 +152,4 @@ func (s *Server) after(wait time.Duration, do func()) *time.Timer {
 }
 
 // now is the wall clock as the tree shows it, in milliseconds.
-func (s *Server) now() int64 { return time.Now().UnixMilli() }
+func (s *Server) now() int64 { return time.Now().Add(s.skipped).UnixMilli() }

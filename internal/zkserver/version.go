@@ -55,7 +55,7 @@ func dialectOf(version string) (dialect, error) {
 	}
 	i := slices.IndexFunc(dialects, func(d dialect) bool { return d.version == version })
 	if i < 0 {
-		return dialect{}, fmt.Errorf("zkserver: version %q: not one of %s", version, strings.Join(Versions(), ", "))
+		return dialect{}, fmt.Errorf("version %q: not one of %s", version, strings.Join(Versions(), ", "))
 	}
 	return dialects[i], nil
 }
