@@ -111,8 +111,8 @@ func Fail(code Code) Verdict { return Verdict{zkserver.Fail(code)} }
 // that doesn't pass a request decides. The request is f's own copy, which it may keep.
 func (s *Server) Intercept(f func(*Request) Verdict) (remove func()) {
 	return s.inner.Intercept(func(q *zkserver.Request) zkserver.Verdict {
-		own := Request(*q)
-		return f(&own).inner
+		copied := Request(*q)
+		return f(&copied).inner
 	})
 }
 

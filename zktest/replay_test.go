@@ -105,12 +105,12 @@ func TestASessionDrawsWhatItDrewWithoutTheOthers(t *testing.T) {
 func TestAReplayThatCanNotRepeatIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := zktest.New(zktest.WithReplay(1))
-	require.ErrorContains(t, err, "zktest: WithReplay(1): it is given once, not 0, and in a testing/synctest bubble")
+	require.ErrorContains(t, err, "WithReplay(1): it is given once, not 0, and in a testing/synctest bubble")
 	synctest.Test(t, func(t *testing.T) {
 		for says, opts := range map[string][]zktest.Option{
-			"zktest: WithReplay(0): ":                          {zktest.WithReplay(0)},
-			"zktest: WithReplay(2): ":                          {zktest.WithReplay(1), zktest.WithReplay(2)},
-			"zktest: WithAddress in a testing/synctest bubble": {zktest.WithReplay(1), zktest.WithAddress("127.0.0.1:0")},
+			"WithReplay(0): ":                          {zktest.WithReplay(0)},
+			"WithReplay(2): ":                          {zktest.WithReplay(1), zktest.WithReplay(2)},
+			"WithAddress in a testing/synctest bubble": {zktest.WithReplay(1), zktest.WithAddress("127.0.0.1:0")},
 		} {
 			_, err := zktest.New(opts...)
 			require.ErrorContains(t, err, says)

@@ -80,9 +80,9 @@ func (a Admin) StartTLS() (*tls.Config, error) {
 		if err := errors.Join(noKey, unsigned, unread); err != nil {
 			return nil, fmt.Errorf("certificate: %w", err)
 		}
-		own, trust := tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, x509.NewCertPool()
+		pair, trust := tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, x509.NewCertPool()
 		trust.AddCert(certificate)
-		a.Server.tls = &tls.Config{Certificates: []tls.Certificate{own}, RootCAs: trust, MinVersion: tls.VersionTLS12}
+		a.Server.tls = &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: trust, MinVersion: tls.VersionTLS12}
 	}
 	return &tls.Config{RootCAs: a.Server.tls.RootCAs, ServerName: "localhost", MinVersion: tls.VersionTLS12}, nil
 }

@@ -101,8 +101,8 @@ func (s *Server) mend(x *cut) {
 	}
 }
 
-// Dialer is Dial, for a named host, which PartitionHost can cut off, or for "". While it is cut off,
-// dialing hangs: until that is healed, ctx ends or the server closes.
+// Dialer is Dial, for a named host, which PartitionHost can cut off, or for "". While it is cut
+// off, dialing hangs: until that is healed, ctx ends or the server closes.
 func (s *Server) Dialer(host string) seeded.Dial {
 	return s.cfg.Replay.Dialer(func(ctx context.Context, from *seeded.Source, address string) (net.Conn, error) {
 		for {
