@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/stack"
@@ -41,6 +42,11 @@ type guarded struct {
 	gate   *notify.Latch // closed and replaced when requests may have become possible, or impossible for good
 	keeper keeper        // trust in cur
 	story  story         // the log
+	// Events: see events.inTurn.
+	was      State     // the state that the last event told
+	notSince time.Time // since when it is not Connected
+	told     []Event   // to be added by unlock
+	turns    uint64    // how many sections have had events
 	// What recipes have.
 	clients     map[*client]struct{}
 	clientCount uint64             // how many there have been
@@ -63,11 +69,17 @@ func newGuarded(s *Session) guarded {
 // unlock releases the mutex, finishes the holds that were ended under it, and writes the lines of
 // the log that were said under it.
 func (g *guarded) unlock() {
-	ended, lines := g.ended, g.story.lines
-	g.ended, g.story.lines = nil, nil
+	ended, lines, told, turn := g.ended, g.story.lines, g.told, g.turns
+	g.ended, g.story.lines, g.told = nil, nil, nil
+	if len(told) > 0 {
+		g.turns++
+	}
 	g.session.state.mu.Unlock()
 	if len(ended) > 0 {
 		finish(ended)
+	}
+	if len(told) > 0 {
+		g.session.events.inTurn(turn, told)
 	}
 	for _, log := range lines {
 		log()
@@ -118,6 +130,39 @@ func (g *guarded) changed() {
 	g.gate.Close()
 	g.gate = new(notify.Latch)
 	g.session.topic.Publish(g.status())
+	g.emitState()
+}
+
+// emit adds an event of the session's own when the mutex is released.
+func (g *guarded) emit(ev Event) {
+	if e := g.cur; e != nil && ev.Epoch == 0 {
+		ev.Epoch, ev.SessionID = e.number, e.sessionID
+	}
+	ev.Time = time.Now()
+	g.told = append(g.told, ev)
+}
+
+// emitState emits a change of the state that no other event tells.
+func (g *guarded) emitState() {
+	from, to := g.was, g.stateNow()
+	g.was = to
+	ev := Event{From: from.String(), To: to.String(), Err: g.outage(nil)}
+	if from == Connected && to != from {
+		g.notSince = time.Now()
+	}
+	switch {
+	case from == to:
+		return
+	case to == Connected:
+		ev.Kind, ev.Took = EventConnected, time.Since(g.notSince)
+	case to == Suspended:
+		ev.Kind = EventSuspended
+	case to == Untrusted:
+		ev.Kind, ev.Took = EventUntrusted, g.story.silent(g.session.now())
+	default:
+		return // EventStarted, EventEpochEnded, EventClosed
+	}
+	g.emit(ev)
 }
 
 // current is the present epoch if it has this number and has not ended.

@@ -55,6 +55,7 @@ type config struct {
 	log       *slog.Logger
 	system    *actors.System // nil: one of its own
 	file      string         // of WithSessionFile; "": none
+	hooks     []func(*Session, Event)
 }
 
 // WithTimeout asks for a session timeout; 10 seconds by default. The servers limit it by their

@@ -25,6 +25,7 @@ var (
 	AfterStart  any // func(*session.Session, func())
 	Beside      any // func(a, b *session.Session) bool
 	DeferStart  any // session.Option
+	Emit        any // func(*session.Session, session.Event)
 	EnsureAbove any // func(context.Context, *session.Session, string, int) error
 	Failed      any // func(s *session.Session, op, path string, err error) error
 	HoldOf      any // func(session.Possession) *session.Hold
