@@ -99,6 +99,9 @@ func (a *actor) step(ev machine.Event) {
 	for _, e := range a.machine.Step(ev) {
 		a.carryOut(e)
 	}
+	if a.grants == nil && a.host.cfg.State == "" {
+		a.host.SetState(a.Phase())
+	}
 }
 
 // tellClosing tells the machine to wind up, once.

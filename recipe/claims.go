@@ -14,10 +14,10 @@ import (
 type ClaimsConfig struct {
 	// What it is.
 	Session *session.Session
-	Kind    string                 // of recipe, shown in the live tree
-	Machine func() machine.Machine // a fresh one for each incarnation
-	Process string                 // its name, as events and snapshots have it
-	Holding string                 // the word for the state in which it holds; "": "holding"
+	Kind    string                        // of recipe, shown in the live tree
+	Machine func() machine.Machine        // a fresh one for each incarnation
+	Process string                        // its name, as events and snapshots have it
+	State   func(machine.Standing) string // its word for its state, of which the zero Standing is the first; nil: the phase's
 
 	// Its znodes.
 	Path   string        // the parent of the contenders; of the form Alone, the own znode itself
@@ -69,7 +69,7 @@ func NewClaims[P any](cfg ClaimsConfig, wrap func(*Possession) P) (*Claims[P], e
 		wrap:  func(p *Possession) any { return wrap(p) },
 		offer: func(wrapped any, received func()) offer { return won.Offer(wrapped.(P), received) },
 	}}
-	i.core.host.core, i.core.host.state.name = i.core, machine.Idle.String()
+	i.core.host.core, i.core.host.state.name = i.core, i.core.word(machine.Standing{})
 	if err := i.core.host.start(); err != nil {
 		return nil, err
 	}

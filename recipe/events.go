@@ -1,7 +1,9 @@
 package recipe
 
 import (
+	"cmp"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/seam"
@@ -33,13 +35,13 @@ type state struct {
 // SetState tells of a new state of the instance, if it is another than before.
 func (h *Host) SetState(to string) {
 	h.mu.Lock()
-	from, changed := h.state.name, h.state.name != to
-	if changed {
+	was := h.state
+	if was.name != to {
 		h.state = state{to, time.Now()}
 	}
 	h.mu.Unlock()
-	if changed {
-		h.Emit(session.Event{Kind: session.EventState, From: from, To: to})
+	if was.name != to {
+		h.Emit(session.Event{Kind: session.EventState, From: was.name, To: to, Took: time.Since(was.since)})
 	}
 }
 
@@ -55,11 +57,10 @@ func (h *Host) endState(err error) {
 // describe adds the instance to a snapshot.
 func (h *Host) describe(snap *session.Snapshot) {
 	h.mu.Lock()
-	is := session.RecipeState{Recipe: h.kind, Path: h.at, Name: h.cfg.Name, State: h.state.name, Since: h.state.since}
+	snap.Recipes = append(snap.Recipes, session.RecipeState{Recipe: h.kind, Path: h.at, Name: h.cfg.Name, State: h.state.name, Since: h.state.since})
 	h.mu.Unlock()
-	snap.Recipes = append(snap.Recipes, is)
 	if h.core != nil {
-		h.core.describe(snap, is)
+		h.core.describe(snap)
 	}
 	if h.cfg.Describe != nil {
 		h.cfg.Describe(snap)
@@ -67,24 +68,27 @@ func (h *Host) describe(snap *session.Snapshot) {
 }
 
 // describe adds what the instance holds and waits for to a snapshot.
-func (c *core) describe(snap *session.Snapshot, is session.RecipeState) {
+func (c *core) describe(snap *session.Snapshot) {
 	look := lookAt(&c.cfg)
 	c.ledger.mu.Lock()
 	defer c.ledger.mu.Unlock()
 	for _, in := range c.ledger.intents {
 		switch p := in.held; {
 		case p != nil && p.Err() == nil:
-			snap.Held = append(snap.Held, session.Held{
-				Recipe: is.Recipe, Path: is.Path, Name: is.Name, Token: p.Token(), Since: p.since, Asked: p.asked.At.String(),
-				Unreceived: !p.received.Load() && !(p.offer != nil && p.offer.Received()),
-			})
+			snap.Held = append(snap.Held, p.tenure.Held(p.asked, p.received.Load() || p.offer != nil && p.offer.Received()))
 		case !in.withdrawn:
-			snap.Waiting = append(snap.Waiting, session.Waiting{
-				Recipe: is.Recipe, Path: is.Path, Name: is.Name, Since: in.since, State: is.State, Ahead: int(c.ahead.Load()), Asked: in.asked.At.String(),
-				Holder: look.By, Behind: look.Waiting, Looked: look.seen,
-			})
+			w := c.host.Waiting(in.asked, in.since)
+			w.Ahead, w.Holder, w.Behind, w.Looked = int(c.ahead.Load()), look.By, look.Waiting, look.seen
+			snap.Waiting = append(snap.Waiting, w)
 		}
 	}
+}
+
+// Waiting is a wait for a possession of the instance, in a snapshot.
+func (h *Host) Waiting(asked Asked, since time.Time) session.Waiting {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return session.Waiting{Recipe: h.kind, Path: h.at, Name: h.cfg.Name, Since: since, State: h.state.name, Asked: asked.At.String()}
 }
 
 // lookAt is what the last read of the holder found, while a wait lasts that shares it.
@@ -97,30 +101,60 @@ func lookAt(cfg *ClaimsConfig) Holder {
 	return Holder{}
 }
 
-// tellGranted tells that the possession was given, once: the first of its end and its grant tells
-// it, so that the events are in order.
-func (p *Possession) tellGranted(h *Host) {
-	p.told.Do(func() {
-		h.Emit(session.Event{Kind: session.EventGranted, Token: p.token, SessionID: p.session, Epoch: p.epoch, Took: p.waited})
-	})
+// Tenure tells of one possession: that it was given, and how it ended.
+type Tenure struct {
+	host *Host
+	of   session.Event // that it was given; the others have its token
+	told sync.Once     // by the first of its end and its grant, so that they are in order
+}
+
+// NewTenure returns the tenure of a possession that begins now. of is the event that tells of that;
+// its Time and SessionID are filled in.
+func NewTenure(h *Host, of session.Event) Tenure {
+	of.Time = time.Now()
+	if v := h.now(); v.epoch == of.Epoch {
+		of.SessionID = v.session
+	}
+	return Tenure{host: h, of: of}
+}
+
+// Begin tells that the possession was given, once. Call it when [Host.Hold] has returned.
+func (t *Tenure) Begin() { t.told.Do(func() { t.host.Emit(t.of) }) }
+
+// Tell tells of something about the possession, or its end, after its beginning.
+func (t *Tenure) Tell(kind session.EventKind, to string, err error) {
+	t.Begin()
+	ev := t.of
+	ev.Kind, ev.Time, ev.Took, ev.To, ev.Err = kind, time.Time{}, time.Since(t.of.Time), to, err
+	t.host.Emit(ev)
+}
+
+// Held is the possession in a snapshot.
+func (t *Tenure) Held(asked Asked, received bool) session.Held {
+	return session.Held{
+		Recipe: t.host.kind, Path: t.host.at, Name: cmp.Or(t.of.Name, t.host.cfg.Name), Token: t.of.Token, Since: t.of.Time, Attempt: t.of.Attempt,
+		Asked: asked.At.String(), Unreceived: !received,
+	}
 }
 
 // tellEnded tells how the possession has ended. Its Done has closed.
-func (p *Possession) tellEnded(h *Host, cause error) {
-	p.tellGranted(h)
-	ev := session.Event{Kind: session.EventReleased, Token: p.token, SessionID: p.session, Epoch: p.epoch, Took: time.Since(p.since)}
+func (p *Possession) tellEnded(cause error) {
 	if p.forfeited.Load() || !isReleased(cause) && !errors.Is(cause, errGivenUp) {
-		ev.Kind, ev.Err = session.EventLost, cause
+		p.tenure.Tell(session.EventLost, "", cause)
+		return
 	}
-	h.Emit(ev)
+	p.tenure.Tell(session.EventReleased, "", nil)
 }
 
-// word is the state of the recipe in that phase.
-func (c *core) word(p machine.Phase) string {
-	if p == machine.Holding && c.cfg.Holding != "" {
-		return c.cfg.Holding
+// Tell tells of an event of the possession.
+func (p *Possession) Tell(kind session.EventKind) { p.tenure.Tell(kind, "", nil) }
+
+// word is the state of the recipe in that standing.
+func (c *core) word(s machine.Standing) string {
+	if c.cfg.State != nil {
+		return c.cfg.State(s)
 	}
-	return p.String()
+	return s.Phase.String()
 }
 
 // revoke tells the holder that another client asks for its possession, once.
@@ -128,7 +162,7 @@ func (g *grants) revoke(p *Possession) {
 	if p.revoked.Closed() {
 		return
 	}
-	g.host.Emit(session.Event{Kind: session.EventRevokeAsked, Token: p.token, SessionID: p.session, Epoch: p.epoch})
+	p.Tell(session.EventRevokeAsked)
 	p.revoked.Close()
 }
 

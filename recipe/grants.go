@@ -85,7 +85,7 @@ func (g *grants) carryOut(e machine.Effect) bool {
 func (g *grants) publish(s machine.Standing) {
 	g.published = s.Phase
 	g.core.ahead.Store(int32(s.Ahead))
-	g.host.SetState(g.core.word(s.Phase))
+	g.host.SetState(g.core.word(s))
 	g.core.readHolder(s.Phase)
 	g.host.client.StandBy(g.host.now().epoch, g.imminent(s))
 	g.core.cfg.Publish(s)
@@ -126,13 +126,13 @@ func (g *grants) grant(e machine.Grant) {
 // is put back.
 func (g *grants) possession(in *intent, e machine.Grant) (*Possession, error) {
 	p := &Possession{
-		claim: e.Claim, session: g.host.now().session, epoch: e.Epoch, token: e.Token, asked: in.asked, since: time.Now(), waited: g.ledger.waited(in),
-		at: g.host.at, offered: !in.once,
+		claim: e.Claim, asked: in.asked, at: g.host.at, offered: !in.once,
+		tenure: NewTenure(g.host, session.Event{Kind: session.EventGranted, Took: g.ledger.waited(in), Token: e.Token, Epoch: e.Epoch}),
 	}
 	before := g.core.lostAt.Swap(nil)
 	hold, err := g.host.client.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
 		p.drop()
-		p.tellEnded(g.host, cause)
+		p.tellEnded(cause)
 		if !isReleased(cause) {
 			g.core.lostAt.CompareAndSwap(nil, new(time.Now()))
 			g.core.recall(p)
@@ -144,7 +144,7 @@ func (g *grants) possession(in *intent, e machine.Grant) (*Possession, error) {
 		return nil, err
 	}
 	p.Hold = hold
-	p.tellGranted(g.host)
+	p.tenure.Begin()
 	if before != nil {
 		p.without = max(time.Since(*before), 1)
 	}

@@ -23,6 +23,7 @@ type Config struct {
 	Path    string
 	Recipe  string        // as events and snapshots name it: that of its package; "": Kind
 	Name    string        // of the process or member, as events and snapshots have it
+	State   string        // the first one, if the face tells the next by [Host.SetState]; "": the state is the machine's Phase
 	ACL     []session.ACL // of the znodes that are made for it, parents included; nil: the session's
 
 	// UntilExpiry lets the holds outlive trust: see barrier.WithUntilExpiry.
@@ -87,7 +88,7 @@ func New(cfg Config) (*Host, error) {
 }
 
 func newHost(cfg Config) *Host {
-	return &Host{cfg: cfg, kind: cmp.Or(cfg.Recipe, cfg.Kind), holds: make(map[*session.Hold]struct{})}
+	return &Host{cfg: cfg, kind: cmp.Or(cfg.Recipe, cfg.Kind), state: state{name: cfg.State}, holds: make(map[*session.Hold]struct{})}
 }
 
 func (h *Host) start() error {

@@ -153,14 +153,13 @@ func (s *Session) finish(cause error, alone bool) bool {
 	s.topic.Close()
 	go func() { // owned by the session, which closes gone at its end; bounded by the session's timeout
 		defer s.lifetime.gone.Close()
+		defer s.tellClosed(cause) // also after a panic
 		defer s.tasks.catch()
 		err := s.tearDown()
 		s.lifetime.unconfirmed = err
 		if err != nil && (alone || s.lifetime.unheard.Load()) {
 			s.log.Warn("the ZooKeeper session could not be closed", "error", err)
 		}
-		s.events.add(Event{Kind: EventClosed, Err: cause})
-		s.events.close()
 	}()
 	return true
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/enum"
+	"github.com/troupe-go/troupe/internal/notify"
 )
 
 // Event is a change of a session, or of a recipe on it, as a function of [WithEvents] is told it.
@@ -103,11 +104,12 @@ const (
 
 // events are the latest events of a session, and the hooks that are told them.
 type events struct {
-	mu    sync.Mutex
-	rings [2]ring            // of items, which come often; of all else
-	turn  uint64             // of the next batch: see inTurn
-	early map[uint64][]Event // batches whose turn has not come
-	hooks []*hook
+	mu     sync.Mutex
+	rings  [2]ring            // of items, which come often; of all else
+	turn   uint64             // of the next batch: see inTurn
+	early  map[uint64][]Event // batches whose turn has not come
+	hooks  []*hook
+	closed bool // the last event was told
 }
 
 // ring keeps the latest events.
@@ -133,6 +135,10 @@ func (e *events) add(ev Event) {
 
 // tell is add with the mutex. ev stays on the caller's stack: without a hook nothing is allocated.
 func (e *events) tell(ev *Event) {
+	if e.closed {
+		return // of an actor that the session's end did not wait for
+	}
+	e.closed = ev.Kind == EventClosed
 	if ev.Time.IsZero() {
 		ev.Time = time.Now()
 	}
@@ -189,12 +195,15 @@ func (e *events) dropped() (n uint64) {
 	return n
 }
 
-// close waits for the hooks, for lastWait in all. It is called when the last event was added.
-func (e *events) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), lastWait) // of the hooks, whoever closes the session
+// tellClosed tells the last event, and waits for the hooks, for lastWait in all.
+func (s *Session) tellClosed(cause error) {
+	g := s.state.lock()
+	g.emit(Event{Kind: EventClosed, Err: cause})
+	g.unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), lastWait) // whoever closes the session
 	defer cancel()
-	for _, h := range e.hooks {
-		h.close(ctx.Done())
+	for _, h := range s.events.hooks {
+		h.close(ctx)
 	}
 }
 
@@ -203,14 +212,14 @@ func (e *events) close() {
 type hook struct {
 	session *Session
 	f       func(*Session, Event)
+	logged  bool         // a panic was; of the goroutine
+	over    notify.Latch // the last event was told, or is not waited for
 
 	mu      sync.Mutex
 	queue   []Event
-	dropped uint64        // since the last one that was put into the queue
-	lost    uint64        // all that were dropped
-	idle    chan struct{} // closed when the goroutine ends; nil: there is none
-	closed  bool          // nothing is told any more
-	logged  bool          // a panic was
+	dropped uint64 // since the last one that was put into the queue
+	lost    uint64 // all that were dropped
+	runs    bool   // there is a goroutine
 }
 
 // put queues an event, and does not wait.
@@ -221,7 +230,7 @@ func (h *hook) put(ev Event) {
 	if ev.Kind <= EventClosed {
 		places += ownPlaces
 	}
-	if len(h.queue) >= places && ev.Kind != EventClosed {
+	if h.over.Closed() || len(h.queue) >= places && ev.Kind != EventClosed {
 		h.dropped++
 		h.lost++
 		return
@@ -233,35 +242,39 @@ func (h *hook) put(ev Event) {
 
 // start starts the goroutine if there is work and none runs. With the mutex.
 func (h *hook) start() {
-	if h.idle == nil && len(h.queue) > 0 && !h.closed {
-		h.idle = make(chan struct{})
-		go h.run(h.idle) // owned by the hook; ends with the queue, or at the session's close
+	if !h.runs && len(h.queue) > 0 {
+		h.runs = true
+		go h.run() // owned by the hook; ends with the queue, which ends with the session
 	}
 }
 
 // run tells what is in the queue, until it is empty. If f ends the goroutine, another goes on.
-func (h *hook) run(idle chan struct{}) {
+func (h *hook) run() {
+	var ev Event
 	defer func() {
+		if ev.Kind == EventClosed {
+			h.over.Close()
+		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.idle = nil
-		close(idle)
+		h.runs = false
 		h.start()
 	}()
-	for ev, more := h.next(); more; ev, more = h.next() {
+	for h.next(&ev) {
 		h.call(ev)
 	}
 }
 
-func (h *hook) next() (ev Event, more bool) {
+// next takes the next event from the queue.
+func (h *hook) next(ev *Event) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.queue) == 0 || h.closed {
-		return ev, false
+	if len(h.queue) == 0 {
+		h.queue = nil
+		return false
 	}
-	ev = h.queue[0]
-	h.queue = h.queue[1:]
-	return ev, true
+	*ev, h.queue = h.queue[0], h.queue[1:]
+	return true
 }
 
 func (h *hook) call(ev Event) {
@@ -274,24 +287,11 @@ func (h *hook) call(ev Event) {
 	h.f(h.session, ev)
 }
 
-// close waits until the queue is empty, or over, and ends the hook.
-func (h *hook) close(over <-chan struct{}) {
-	defer func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.closed, h.queue = true, nil
-	}()
-	for {
-		h.mu.Lock()
-		idle := h.idle
-		h.mu.Unlock()
-		if idle == nil {
-			return
-		}
-		select {
-		case <-idle:
-		case <-over:
-			return
-		}
-	}
+// close waits until the last event was told, or ctx ends, and drops what is left.
+func (h *hook) close(ctx context.Context) {
+	_ = notify.Wait(ctx, h.over.C())
+	h.over.Close()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lost, h.queue = h.lost+uint64(len(h.queue)), nil
 }

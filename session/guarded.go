@@ -46,7 +46,7 @@ type guarded struct {
 	was      State     // the state that the last event told
 	notSince time.Time // since when it is not Connected
 	told     []Event   // to be added by unlock
-	turns    uint64    // how many sections have had events
+	turns    uint64    // how many sections have had events, or ended holds
 	// What recipes have.
 	clients     map[*client]struct{}
 	clientCount uint64             // how many there have been
@@ -71,14 +71,15 @@ func newGuarded(s *Session) guarded {
 func (g *guarded) unlock() {
 	ended, lines, told, turn := g.ended, g.story.lines, g.told, g.turns
 	g.ended, g.story.lines, g.told = nil, nil, nil
-	if len(told) > 0 {
+	tells := len(ended)+len(told) > 0 // holds that end are told of by their recipes, before what comes later
+	if tells {
 		g.turns++
 	}
 	g.session.state.mu.Unlock()
 	if len(ended) > 0 {
 		finish(ended)
 	}
-	if len(told) > 0 {
+	if tells {
 		g.session.events.inTurn(turn, told)
 	}
 	for _, log := range lines {
