@@ -46,9 +46,9 @@ const (
 	EventEpochBegan                  // a ZooKeeper session has begun (how long there was none)
 	EventEpochEnded                  // it has ended, by Err, and everything that was held in it was told before (how long the servers were not heard)
 	EventStalled                     // this process was found to have stood still, while something was held (for how long)
-	EventClosed                      // the session is over: the last event
+	EventClosed                      // the session is over, by Err: the last event
 
-	EventState     // a recipe's state has changed
+	EventState     // a recipe's state has changed (how long it was in the one before)
 	EventRestarted // a recipe's actor was restarted after a panic
 
 	EventWanted      // a possession is asked for
@@ -59,10 +59,10 @@ const (
 	EventRevokeAsked // another client asks for the possession
 	EventReady       // the leader says that it is ready (since the grant)
 
-	EventItemPut     // items were put into a queue: Attempt is how many (the call)
-	EventItemClaimed // an item was claimed (since it was put, by the server's clock)
+	EventItemPut     // items were put into a queue: Attempt is how many, Name the first (the call)
+	EventItemClaimed // an item was claimed
 	EventItemSettled // an item is done with: To is "acknowledged", "returned" or "lost" (since it was claimed)
-	EventItemDead    // an item has become a dead letter, by Err
+	EventItemDead    // an item has become a dead letter, by Err; EventItemSettled tells the end of its possession
 
 	EventVoted   // a site has voted on a transaction: To is the vote
 	EventDecided // a coordinator has decided, or a site has learned, how a transaction ends: To is the outcome
@@ -81,10 +81,10 @@ func (k EventKind) String() string {
 // the changes were noticed. It may be given more than once; each function has a queue of its own.
 //
 // f is for metrics and records, and decides nothing: a possession has [Hold.Done]. f may take its
-// time. The session waits for it only when it is closed, and then for a tenth of a second: what is
-// left is dropped. A queue has 1,024 places, and 256 more for the session's own events; the last
-// event, EventClosed, always has one. What does not fit is dropped, and counted in the Dropped of
-// the next event. A panic in f is contained; the first is logged.
+// time, and may call the session. The session waits for it only when it is closed, for a tenth of a
+// second. A queue has 1,024 places, and 256 more for the session's own events; the last event,
+// EventClosed, always has one. What does not fit is dropped, and counted in the Dropped of the next
+// event. A panic in f is contained; the first is logged.
 func WithEvents(f func(*Session, Event)) Option {
 	return func(c *config) error {
 		if f == nil {
