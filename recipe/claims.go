@@ -69,7 +69,7 @@ func NewClaims[P any](cfg ClaimsConfig, wrap func(*Possession) P) (*Claims[P], e
 		wrap:  func(p *Possession) any { return wrap(p) },
 		offer: func(wrapped any, received func()) offer { return won.Offer(wrapped.(P), received) },
 	}}
-	i.core.host.core, i.core.host.state.name = i.core, i.core.word(machine.Standing{})
+	i.core.host.core, i.core.host.state = i.core, i.core.word(machine.Standing{})
 	if err := i.core.host.start(); err != nil {
 		return nil, err
 	}

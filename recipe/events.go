@@ -26,22 +26,16 @@ func (h *Host) Emit(ev session.Event) {
 	Emit(h.cfg.Session, ev)
 }
 
-// state is an instance's state as events and snapshots tell it.
-type state struct {
-	name  string
-	since time.Time
-}
-
 // SetState tells of a new state of the instance, if it is another than before.
 func (h *Host) SetState(to string) {
 	h.mu.Lock()
-	was := h.state
-	if was.name != to {
-		h.state = state{to, time.Now()}
+	from, since := h.state, h.since
+	if from != to {
+		h.state, h.since = to, time.Now()
 	}
 	h.mu.Unlock()
-	if was.name != to {
-		h.Emit(session.Event{Kind: session.EventState, From: was.name, To: to, Took: time.Since(was.since)})
+	if from != to {
+		h.Emit(session.Event{Kind: session.EventState, From: from, To: to, Took: time.Since(since)})
 	}
 }
 
@@ -57,7 +51,7 @@ func (h *Host) endState(err error) {
 // describe adds the instance to a snapshot.
 func (h *Host) describe(snap *session.Snapshot) {
 	h.mu.Lock()
-	snap.Recipes = append(snap.Recipes, session.RecipeState{Recipe: h.kind, Path: h.at, Name: h.cfg.Name, State: h.state.name, Since: h.state.since})
+	snap.Recipes = append(snap.Recipes, session.RecipeState{Recipe: h.kind, Path: h.at, Name: h.cfg.Name, State: h.state, Since: h.since})
 	h.mu.Unlock()
 	if h.core != nil {
 		h.core.describe(snap)
@@ -88,7 +82,7 @@ func (c *core) describe(snap *session.Snapshot) {
 func (h *Host) Waiting(asked Asked, since time.Time) session.Waiting {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return session.Waiting{Recipe: h.kind, Path: h.at, Name: h.cfg.Name, Since: since, State: h.state.name, Asked: asked.At.String()}
+	return session.Waiting{Recipe: h.kind, Path: h.at, Name: h.cfg.Name, Since: since, State: h.state, Asked: asked.At.String()}
 }
 
 // lookAt is what the last read of the holder found, while a wait lasts that shares it.

@@ -67,7 +67,8 @@ type Host struct {
 	cause   error                      // why the instance ends, if not by Close
 	closing bool                       // Close was called
 	stopped bool                       // by the machine, without an error
-	state   state
+	state   string                     // see SetState
+	since   time.Time                  // when it came about
 }
 
 // view is the state of the session by its last notice.
@@ -88,7 +89,7 @@ func New(cfg Config) (*Host, error) {
 }
 
 func newHost(cfg Config) *Host {
-	return &Host{cfg: cfg, kind: cmp.Or(cfg.Recipe, cfg.Kind), state: state{name: cfg.State}, holds: make(map[*session.Hold]struct{})}
+	return &Host{cfg: cfg, kind: cmp.Or(cfg.Recipe, cfg.Kind), state: cfg.State, holds: make(map[*session.Hold]struct{})}
 }
 
 func (h *Host) start() error {
@@ -98,7 +99,7 @@ func (h *Host) start() error {
 	case h.cfg.Machine == nil:
 		return errors.New("recipe.New: Machine: nil")
 	}
-	h.at, h.state.since = h.cfg.Session.Path(h.cfg.Path), time.Now()
+	h.at, h.since = h.cfg.Session.Path(h.cfg.Path), time.Now()
 	h.mu.Lock() // the actor needs the client, and waits for the mutex first
 	defer h.mu.Unlock()
 	name := h.cfg.Kind + ":" + h.cfg.Path

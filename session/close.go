@@ -153,7 +153,12 @@ func (s *Session) finish(cause error, alone bool) bool {
 	s.topic.Close()
 	go func() { // owned by the session, which closes gone at its end; bounded by the session's timeout
 		defer s.lifetime.gone.Close()
-		defer s.tellClosed(cause) // also after a panic
+		defer s.events.close()
+		defer func() { // also after a panic
+			g := s.state.lock()
+			g.emit(Event{Kind: EventClosed, Err: cause})
+			g.unlock()
+		}()
 		defer s.tasks.catch()
 		err := s.tearDown()
 		s.lifetime.unconfirmed = err

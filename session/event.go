@@ -98,30 +98,26 @@ func WithEvents(f func(*Session, Event)) Option {
 const (
 	hookPlaces = 1024
 	ownPlaces  = 256
-	lastWait   = 100 * time.Millisecond // for a hook that is at work when the session is closed
+	lastWait   = 100 * time.Millisecond // for hooks that are at work when the session is closed
 	latest     = 64                     // events of each of two kinds that Snapshot shows
 )
 
 // events are the latest events of a session, and the hooks that are told them.
 type events struct {
-	mu     sync.Mutex
-	rings  [2]ring            // of items, which come often; of all else
-	turn   uint64             // of the next batch: see inTurn
-	early  map[uint64][]Event // batches whose turn has not come
-	hooks  []*hook
-	closed bool // the last event was told
-}
-
-// ring keeps the latest events.
-type ring struct {
-	at    int // where the next goes
-	slots [latest]Event
+	mu      sync.Mutex
+	kept    [2][latest]Event   // of items, which come often, the second: the n-th is at n % latest
+	told    [2]int             // how many there have been
+	turn    uint64             // of the next batch: see inTurn
+	early   map[uint64][]Event // batches whose turn has not come
+	closed  bool               // the last event was told
+	hooks   []*hook
+	dropped uint64 // by the hooks, all together
 }
 
 func newEvents(s *Session) *events {
 	e := &events{early: make(map[uint64][]Event)}
 	for _, f := range s.cfg.hooks {
-		e.hooks = append(e.hooks, &hook{session: s, f: f})
+		e.hooks = append(e.hooks, &hook{events: e, session: s, f: f})
 	}
 	return e
 }
@@ -142,12 +138,12 @@ func (e *events) tell(ev *Event) {
 	if ev.Time.IsZero() {
 		ev.Time = time.Now()
 	}
-	r := &e.rings[1]
+	of := 0
 	if ev.Kind >= EventItemPut && ev.Kind <= EventItemDead {
-		r = &e.rings[0]
+		of = 1
 	}
-	r.slots[r.at] = *ev
-	r.at = (r.at + 1) % latest
+	e.kept[of][e.told[of]%latest] = *ev
+	e.told[of]++
 	for _, h := range e.hooks {
 		h.put(*ev)
 	}
@@ -169,70 +165,53 @@ func (e *events) inTurn(turn uint64, batch []Event) {
 	}
 }
 
-// list returns the latest events, the oldest first: of items, or of all else.
-func (e *events) list(items bool) (list []Event) {
+// describe adds the latest events to a snapshot, the oldest first.
+func (e *events) describe(snap *Snapshot) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r := &e.rings[1]
-	if items {
-		r = &e.rings[0]
-	}
-	for i := range latest {
-		if ev := r.slots[(r.at+i)%latest]; !ev.Time.IsZero() {
-			list = append(list, ev)
+	for of, list := range []*[]Event{&snap.Events, &snap.ItemEvents} {
+		for n := max(0, e.told[of]-latest); n < e.told[of]; n++ {
+			*list = append(*list, e.kept[of][n%latest])
 		}
 	}
-	return list
+	snap.Dropped = e.dropped
 }
 
-// dropped is how many events the hooks were not told, all together.
-func (e *events) dropped() (n uint64) {
-	for _, h := range e.hooks {
-		h.mu.Lock()
-		n += h.lost
-		h.mu.Unlock()
-	}
-	return n
-}
-
-// tellClosed tells the last event, and waits for the hooks, for lastWait in all.
-func (s *Session) tellClosed(cause error) {
-	g := s.state.lock()
-	g.emit(Event{Kind: EventClosed, Err: cause})
-	g.unlock()
+// close waits for the hooks, for lastWait in all, and drops what they have not been told.
+func (e *events) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWait) // whoever closes the session
 	defer cancel()
-	for _, h := range s.events.hooks {
-		h.close(ctx)
+	for _, h := range e.hooks {
+		_ = notify.Wait(ctx, h.over.C())
+		e.mu.Lock()
+		h.over.Close()
+		e.dropped, h.queue = e.dropped+uint64(len(h.queue)), nil
+		e.mu.Unlock()
 	}
 }
 
-// hook is a function of [WithEvents] with its queue. While the queue is not empty it has a
-// goroutine.
+// hook is a function of [WithEvents] with its queue, which the mutex of events guards. While the
+// queue is not empty it has a goroutine.
 type hook struct {
+	events  *events
 	session *Session
 	f       func(*Session, Event)
-	logged  bool         // a panic was; of the goroutine
-	over    notify.Latch // the last event was told, or is not waited for
-
-	mu      sync.Mutex
 	queue   []Event
-	dropped uint64 // since the last one that was put into the queue
-	lost    uint64 // all that were dropped
-	runs    bool   // there is a goroutine
+	dropped uint64       // since the last one that was put into the queue
+	runs    bool         // there is a goroutine
+	logged  bool         // a panic was; the goroutine's
+	over    notify.Latch // the last event was told, or is not waited for
 }
 
 // put queues an event, and does not wait.
 func (h *hook) put(ev Event) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	places := hookPlaces
 	if ev.Kind <= EventClosed {
 		places += ownPlaces
 	}
 	if h.over.Closed() || len(h.queue) >= places && ev.Kind != EventClosed {
 		h.dropped++
-		h.lost++
+		h.events.dropped++
 		return
 	}
 	ev.Dropped, h.dropped = h.dropped, 0
@@ -240,7 +219,7 @@ func (h *hook) put(ev Event) {
 	h.start()
 }
 
-// start starts the goroutine if there is work and none runs. With the mutex.
+// start starts the goroutine if there is work and none runs.
 func (h *hook) start() {
 	if !h.runs && len(h.queue) > 0 {
 		h.runs = true
@@ -255,8 +234,8 @@ func (h *hook) run() {
 		if ev.Kind == EventClosed {
 			h.over.Close()
 		}
-		h.mu.Lock()
-		defer h.mu.Unlock()
+		h.events.mu.Lock()
+		defer h.events.mu.Unlock()
 		h.runs = false
 		h.start()
 	}()
@@ -267,8 +246,8 @@ func (h *hook) run() {
 
 // next takes the next event from the queue.
 func (h *hook) next(ev *Event) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.events.mu.Lock()
+	defer h.events.mu.Unlock()
 	if len(h.queue) == 0 {
 		h.queue = nil
 		return false
@@ -285,13 +264,4 @@ func (h *hook) call(ev Event) {
 		}
 	}()
 	h.f(h.session, ev)
-}
-
-// close waits until the last event was told, or ctx ends, and drops what is left.
-func (h *hook) close(ctx context.Context) {
-	_ = notify.Wait(ctx, h.over.C())
-	h.over.Close()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.lost, h.queue = h.lost+uint64(len(h.queue)), nil
 }

@@ -156,9 +156,9 @@ func TestAFloodOfEvents(t *testing.T) {
 		require.Less(w, dropped, uint64(many-1000))
 		close(letGo)
 		require.NoError(w, s.Close(w.ctx))
-		own := func(ev session.Event) bool { return ev.Kind <= session.EventClosed }
+		ofSession := func(ev session.Event) bool { return ev.Kind <= session.EventClosed }
 		all, some := quick.take(), slow.take()
-		require.Equal(w, kinds(all, own), kinds(some, own))
+		require.Equal(w, kinds(all, ofSession), kinds(some, ofSession))
 		require.Equal(w, session.EventClosed, some[len(some)-1].Kind)
 		items, told := 0, uint64(0)
 		for _, ev := range some {
@@ -170,27 +170,29 @@ func TestAFloodOfEvents(t *testing.T) {
 		}
 		require.Equal(w, dropped, told)
 		require.Equal(w, many, items+int(told))
-		require.Len(w, all, many+len(kinds(all, own)), "the other hook has them all")
+		require.Len(w, all, many+len(kinds(all, ofSession)), "the other hook has them all")
 	})
 }
 
-// A hook may call the session, and close it.
+// A hook may call the session, and close it, which waits a tenth of a second for that hook.
 func TestAHookCallsItsSession(t *testing.T) {
 	inBubble(t, func(w *harness) {
-		var states []session.State
-		s := w.open(session.WithEvents(func(s *session.Session, ev session.Event) {
-			states = append(states, s.Snapshot().Status.State, s.Status().State)
-			emit(s, session.Event{Kind: session.EventState, To: "told by a hook"})
-			if ev.Kind == session.EventConnected {
+		var told seen
+		s := w.open(told.hook(), session.WithEvents(func(s *session.Session, ev session.Event) {
+			if ev.Kind == session.EventReady {
+				emit(s, session.Event{Kind: session.EventState, To: s.Snapshot().Status.State.String()})
 				_ = s.Close(w.ctx)
 			}
 		}))
+		told.take()
 		began := time.Now()
+		emit(s, session.Event{Kind: session.EventReady})
 		<-s.Done()
 		require.NoError(w, s.Close(w.ctx))
-		require.LessOrEqual(w, time.Since(began), 100*time.Millisecond)
-		synctest.Wait()
-		require.NotEmpty(w, states)
+		require.Equal(w, 100*time.Millisecond, time.Since(began))
+		all := told.take()
+		require.Equal(w, []string{"ready", "state", "epoch ended", "closed"}, kinds(all, nil))
+		require.Equal(w, "connected", all[1].To)
 	})
 }
 

@@ -76,7 +76,7 @@ func (s *Session) Snapshot() Snapshot {
 		}
 	}
 	snap.Actors = s.scope.Tree()
-	snap.Events, snap.ItemEvents, snap.Dropped = s.events.list(false), s.events.list(true), s.events.dropped()
+	s.events.describe(&snap)
 	return snap
 }
 

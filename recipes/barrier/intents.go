@@ -252,25 +252,17 @@ func (d *Double) refuse(e double.Refuse) {
 	}
 }
 
-// The states of a party that has not ended, as events and snapshots have them.
-const (
-	idle    = "idle"    // it is in no round, and wants none
-	waiting = "waiting" // for a round to open
-	inside  = "inside"  // it has a passage
-	leaving = "leaving" // it has departed or lost its passage, and others have not
-)
-
 // tellState tells of the party's state, if it is another one. With the mutex, so that the states
 // are told in order.
 func (d *Double) tellState() {
-	state := idle
+	state := "idle"
 	switch i := &d.intents; {
 	case slices.ContainsFunc(i.passages, func(p *Passage) bool { return p.Err() == nil }):
-		state = inside
-	case len(i.passages) > 0:
-		state = leaving
+		state = "inside"
+	case len(i.passages) > 0: // the other parties have not left
+		state = "leaving"
 	case len(i.pending) > 0:
-		state = waiting
+		state = "waiting"
 	}
 	d.host.SetState(state)
 }
