@@ -151,12 +151,11 @@ func (c *core) word(s machine.Standing) string {
 	return s.Phase.String()
 }
 
-// revoke tells the holder that another client asks for its possession, once.
+// revoke tells the holder that another client asks for its possession.
 func (g *grants) revoke(p *Possession) {
-	if p.revoked.Closed() {
-		return
+	if !p.revoked.Closed() && p.Err() == nil {
+		p.Tell(session.EventRevokeAsked)
 	}
-	p.Tell(session.EventRevokeAsked)
 	p.revoked.Close()
 }
 
