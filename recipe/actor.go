@@ -34,6 +34,7 @@ func newActor(h *Host, self actors.Self[message]) *actor {
 		a.grants = newGrants(h.core, a)
 	}
 	if self.Incarnation() > 1 {
+		h.Emit(session.Event{Kind: session.EventRestarted, Attempt: self.Incarnation() - 1})
 		a.recover(v)
 	}
 	return a
@@ -97,6 +98,9 @@ func (a *actor) Stopping(cause error) {
 func (a *actor) step(ev machine.Event) {
 	for _, e := range a.machine.Step(ev) {
 		a.carryOut(e)
+	}
+	if a.grants == nil && a.host.cfg.State == "" {
+		a.host.SetState(a.Phase())
 	}
 }
 

@@ -50,5 +50,6 @@
 //   - contender.go: the requests of contenders, and the record of a lock with a delay
 //   - possession.go, downgrade.go: a possession, its release, its exchange for a reader's
 //   - holder.go, alarm.go: which client or call holds what others wait for
+//   - events.go: what events and snapshots tell of an instance and its possessions
 //   - face.go: checks, options, errors, and parts of a session that recipes use
 package recipe

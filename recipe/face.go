@@ -88,6 +88,7 @@ const (
 // client is the part of a session that a host uses.
 type client interface {
 	seam.Client
+	Describe(f func(*session.Snapshot))
 	Commit(number uint64, ops []session.Op, done func([]session.Result, error))
 	End(h *session.Hold, cause error) bool
 	Hold(number uint64, path string, token int64, ended func(cause error)) (*session.Hold, error)

@@ -202,7 +202,7 @@ func withHolder(cause error, s *session.Session, path string, other Holder) erro
 			if p.offered && !p.received.Load() {
 				had = "won, and not received,"
 			}
-			return &heldError{cause, fmt.Sprintf("%s in this process for %v, asked for at %v", had, time.Since(p.since).Round(time.Millisecond), p.asked.At)}
+			return &heldError{cause, fmt.Sprintf("%s in this process for %v, asked for at %v", had, time.Since(p.tenure.of.Time).Round(time.Millisecond), p.asked.At)}
 		}
 	}
 	if by := other.String(); by != "" {

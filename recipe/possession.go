@@ -23,10 +23,9 @@ type Possession struct {
 
 	// What it is, set once.
 	claim   machine.Claim
-	session int64
 	at      string // the absolute path of its recipe
 	asked   Asked
-	since   time.Time
+	tenure  Tenure
 	without time.Duration // since the instance's last possession was lost; 0: that was not lost
 
 	// How the application gets it: from the channel Won, or as the result of a call.
@@ -64,7 +63,7 @@ func (p *Possession) Won(log *slog.Logger, usual slog.Level) (*slog.Logger, slog
 }
 
 // SessionID is that of the ZooKeeper session that the possession belongs to.
-func (p *Possession) SessionID() int64 { return p.session }
+func (p *Possession) SessionID() int64 { return p.tenure.of.SessionID }
 
 // lost tells whether a possession that has ended was lost rather than released. A withdrawal of its
 // intent afterwards does not make it a release.

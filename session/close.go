@@ -36,7 +36,8 @@ func (l *lifetime) closedErr() error {
 // Close ends the session. From now on requests fail with [ErrClosed], every hold ends ([ErrLost]
 // and [ErrClosed]), and so does everything that was made on the session. Then Close closes the
 // ZooKeeper session, so that its ephemeral znodes are deleted at once and others take over within a
-// round trip, and returns when the server has confirmed that and no goroutine is left. If the
+// round trip, and returns when the server has confirmed that and no goroutine is left, but for one
+// of a function of [WithEvents] that does not return within a tenth of a second. If the
 // connection is down, Close waits for the next one, but no longer than the ZooKeeper session lives
 // without one: for its timeout, counted from the loss of the connection, or for a third of it if
 // that time is over. If a server has said that the ZooKeeper session has expired, and no quorum has
@@ -153,6 +154,12 @@ func (s *Session) finish(cause error, alone bool) bool {
 	s.topic.Close()
 	go func() { // owned by the session, which closes gone at its end; bounded by the session's timeout
 		defer s.lifetime.gone.Close()
+		defer s.events.close()
+		defer func() { // also after a panic
+			g := s.state.lock()
+			g.emit(Event{Kind: EventClosed, Err: cause})
+			g.unlock()
+		}()
 		defer s.tasks.catch()
 		err := s.tearDown()
 		s.lifetime.unconfirmed = err

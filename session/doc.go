@@ -70,6 +70,11 @@
 // one in the application's log handler costs what was to be logged. A panic in the actor of a
 // shared watch makes it read again; too many close the channels of its readers.
 //
+// # What happens, and what is
+//
+// [WithEvents] tells a function of every change of the session and of the recipes on it;
+// [Session.Snapshot] shows what is held, and what waits, at this moment.
+//
 // # Which file for which task
 //
 //	session, option, errors         a Session and its states, what it can be told, what can go wrong
@@ -82,4 +87,5 @@
 //	client, read, epochwatches      what recipes have: events, reads, watches, followers
 //	record, join, doubt, remove     znodes of clients: which may exist, how they come, are found, and go
 //	file, file_unix, file_other     WithSessionFile
+//	event, snapshot                 WithEvents and Snapshot
 package session

@@ -110,3 +110,24 @@ func ExampleErrUnknownOutcome() {
 	// Output:
 	// created after all: true <nil>
 }
+
+func ExampleWithEvents() {
+	servers, stop := serve()
+	defer stop()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+
+	s, err := session.Open(ctx, servers, session.WithEvents(func(_ *session.Session, ev session.Event) {
+		if ev.Kind == session.EventConnected || ev.Kind == session.EventLost {
+			fmt.Println(ev.Kind, ev.Recipe, ev.Path, ev.Err)
+		}
+	}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(s.Close(ctx))
+	// Unordered output:
+	// connected   <nil>
+	// <nil>
+}

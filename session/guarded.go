@@ -43,8 +43,11 @@ type guarded struct {
 	gate   *notify.Latch // closed and replaced when requests may have become possible, or impossible for good
 	keeper keeper        // trust in cur
 	story  story         // the log
-	said   State         // as published
-	left   time.Time     // when said was Connected last, unless it is; zero: never
+	// Events: see events.inTurn.
+	was   State     // the state that was told last
+	left  time.Time // when that was Connected last, unless it is; zero: never
+	told  []Event   // to be added by unlock
+	turns uint64    // how many sections have had events, or ended holds
 	// What recipes have.
 	clients     map[*client]struct{}
 	clientCount uint64             // how many there have been
@@ -67,11 +70,18 @@ func newGuarded(s *Session) guarded {
 // unlock releases the mutex, finishes the holds that were ended under it, and writes the lines of
 // the log that were said under it.
 func (g *guarded) unlock() {
-	ended, lines := g.ended, g.story.lines
-	g.ended, g.story.lines = nil, nil
+	ended, lines, told, turn := g.ended, g.story.lines, g.told, g.turns
+	g.ended, g.story.lines, g.told = nil, nil, nil
+	tells := len(ended)+len(told) > 0 // holds that end are told of by their recipes, before what comes later
+	if tells {
+		g.turns++
+	}
 	g.session.state.mu.Unlock()
 	if len(ended) > 0 {
 		finish(ended)
+	}
+	if tells {
+		g.session.events.inTurn(turn, told)
 	}
 	for _, log := range lines {
 		log()
@@ -121,22 +131,52 @@ func (g *guarded) stateNow() State {
 func (g *guarded) changed() {
 	g.gate.Close()
 	g.gate = new(notify.Latch)
-	now := g.status()
-	if g.said == Connected && now.State != Connected {
-		g.left = time.Now()
-	}
-	g.said = now.State
-	g.session.topic.Publish(now)
+	g.session.topic.Publish(g.status())
+	g.emitState()
 }
 
 // connectedAt is when the session was connected last, which may be now; zero: never.
 func connectedAt(s *Session) time.Time {
 	g := s.state.lock()
 	defer g.unlock()
-	if g.said == Connected {
+	if g.was == Connected {
 		return time.Now()
 	}
 	return g.left
+}
+
+// emit adds an event of the session's own when the mutex is released.
+func (g *guarded) emit(ev Event) {
+	if e := g.cur; e != nil && ev.Epoch == 0 {
+		ev.Epoch, ev.SessionID = e.number, e.sessionID
+	}
+	ev.Time = time.Now()
+	g.told = append(g.told, ev)
+}
+
+// emitState emits a change of the state that no other event tells.
+func (g *guarded) emitState() {
+	from, to := g.was, g.stateNow()
+	g.was = to
+	ev := Event{From: from.String(), To: to.String(), Err: g.outage(nil)}
+	if from == Connected && to != from {
+		g.left = time.Now()
+	}
+	switch {
+	case from == to:
+		return
+	case to == Connected && g.left.IsZero():
+		ev.Kind = EventConnected
+	case to == Connected:
+		ev.Kind, ev.Took = EventConnected, time.Since(g.left)
+	case to == Suspended:
+		ev.Kind = EventSuspended
+	case to == Untrusted:
+		ev.Kind, ev.Took = EventUntrusted, g.story.silent(g.session.now())
+	default:
+		return // EventStarted, EventEpochEnded, EventClosed
+	}
+	g.emit(ev)
 }
 
 // current is the present epoch if it has this number and has not ended.

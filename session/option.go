@@ -56,6 +56,7 @@ type config struct {
 	system    *actors.System // nil: one of its own
 	file      string         // of WithSessionFile; "": none
 	source    *seeded.Source // of its random choices: nil, unless a test replays them
+	hooks     []func(*Session, Event)
 }
 
 // WithTimeout asks for a session timeout; 10 seconds by default. The servers limit it by their

@@ -40,6 +40,7 @@ type Session struct {
 	sender sender
 	znodes znodes
 	file   *sessionFile // nil: there is none
+	events *events
 }
 
 // State is the state of a session.
@@ -89,6 +90,7 @@ func New(servers []string, opts ...Option) (*Session, error) {
 		cfg: cfg, log: cfg.log, clock: clock{base: time.Now()}, system: cfg.system,
 		topic: notify.NewTopic[Status](), space: namespace{root: cfg.root, acl: cfg.acl, rootACL: cfg.acl, log: cfg.log},
 	}
+	s.events = newEvents(s)
 	s.tasks.crashed, s.tasks.source = s.crashed, cfg.source
 	s.tasks.life, s.tasks.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
 	s.sender = sender{state: &s.state, tasks: &s.tasks, lifetime: &s.lifetime, start: s.start, retry: cfg.retry, most: cfg.maxPacket}
@@ -210,7 +212,10 @@ func beside(s, other *Session) bool {
 func (s *Session) start() {
 	g := s.state.lock()
 	first := !g.started && !g.closing
-	g.started = g.started || first
+	if first {
+		g.started = true
+		g.emit(Event{Kind: EventStarted})
+	}
 	g.unlock()
 	if first {
 		s.ref.Tell(begin{})
@@ -282,6 +287,7 @@ func init() {
 	seam.Beside = beside
 	seam.ConnectedAt = connectedAt
 	seam.DeferStart = Option(func(c *config) error { c.deferred = true; return nil })
+	seam.Emit = func(s *Session, ev Event) { s.events.add(ev) }
 	seam.EnsureAbove = func(ctx context.Context, s *Session, path string, times int) error {
 		s.znodes.pauseIfRepeated(ctx, times, "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(path))
 		return s.EnsurePath(ctx, parentOf(path))

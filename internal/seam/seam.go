@@ -26,6 +26,7 @@ var (
 	Beside      any // func(a, b *session.Session) bool
 	ConnectedAt any // func(*session.Session) time.Time
 	DeferStart  any // session.Option
+	Emit        any // func(*session.Session, session.Event)
 	EnsureAbove any // func(context.Context, *session.Session, string, int) error
 	Failed      any // func(s *session.Session, op, path string, err error) error
 	HoldOf      any // func(session.Possession) *session.Hold

@@ -52,10 +52,11 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 	d.intents.mu.Lock() // until the host is set, so that no callback uses it before
 	defer d.intents.mu.Unlock()
 	d.host, err = recipe.New(recipe.Config{
-		Session: s, Kind: kind, Path: path, UntilExpiry: o.untilExpiry, ACL: o.acl,
+		Session: s, Kind: kind, Recipe: "barrier", Name: o.name, State: "idle", Path: path, UntilExpiry: o.untilExpiry, ACL: o.acl,
 		Machine:  func() machine.Machine { return double.New(cfg) },
 		Standing: d.intents.standing,
 		Perform:  d.perform,
+		Describe: d.describe,
 		Ended:    func(err error) { d.intents.close(err) },
 	})
 	if err != nil {

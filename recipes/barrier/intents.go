@@ -3,6 +3,7 @@ package barrier
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
@@ -28,6 +29,7 @@ type intent struct {
 	number  uint64
 	once    bool
 	asked   recipe.Asked
+	since   time.Time
 	answer  chan outcome // of Enter alone; it has room for one
 	passage *Passage     // of Arrive alone: the passage on offer
 	offer   *notify.Offer[*Passage]
@@ -77,11 +79,14 @@ func (d *Double) want(once bool, by recipe.Asked) *intent {
 		return nil
 	}
 	d.intents.last++
-	c := &intent{number: d.intents.last, once: once, asked: by}
+	c := &intent{number: d.intents.last, once: once, asked: by, since: time.Now()}
 	if once {
 		c.answer = make(chan outcome, 1) // answered at most once, even if the caller has stopped waiting
 	}
 	d.intents.pending = append(d.intents.pending, c)
+	recipe.Start(d.session) // which is told first
+	d.host.Emit(session.Event{Kind: session.EventWanted})
+	d.tellState()
 	d.host.Tell(double.Wanted{Claim: c.number, Once: once})
 	return c
 }
@@ -108,6 +113,7 @@ func (d *Double) withdraw(c *intent) bool {
 	if d.intents.take(c.number) == nil {
 		return false
 	}
+	d.tellState()
 	d.host.Tell(double.Withdrawn{Claim: c.number})
 	return true
 }
@@ -142,6 +148,7 @@ func (d *Double) perform(e machine.Effect) {
 		if p := d.passage(e.Claim); p != nil {
 			d.intents.mu.Lock()
 			d.intents.passages = slices.DeleteFunc(d.intents.passages, func(o *Passage) bool { return o == p })
+			d.tellState()
 			d.intents.mu.Unlock()
 			p.left.Close()
 		}
@@ -152,22 +159,27 @@ func (d *Double) perform(e machine.Effect) {
 
 // enter creates a passage, and delivers it.
 func (d *Double) enter(e double.Enter) {
-	p := newPassage(d, e)
+	d.intents.mu.Lock()
+	c := d.intents.find(e.Claim)
+	d.intents.mu.Unlock()
+	p := newPassage(d, e, c)
 	hold, err := d.host.Hold(e.Epoch, e.Path, e.Token, func(cause error) { d.onPassageEnded(p, cause) })
 	if err != nil {
 		d.postpone(e.Claim)
 		return
 	}
 	p.Hold = hold
+	p.tenure.Begin()
 	d.intents.mu.Lock()
-	c := d.intents.take(e.Claim)
-	if c == nil { // withdrawn
+	if c = d.intents.take(e.Claim); c == nil { // withdrawn
 		d.intents.mu.Unlock()
 		d.host.End(hold, session.ErrReleased)
 		return
 	}
 	d.intents.passages = append(d.intents.passages, p)
+	d.tellState()
 	if c.once {
+		p.receive()
 		c.answer <- outcome{passage: p}
 	} else {
 		c.passage, c.offer = p, d.entered.Offer(p, p.receive)
@@ -192,9 +204,15 @@ func (d *Double) postpone(claim uint64) {
 // onPassageEnded handles the end of a possession. Any goroutine may call it.
 func (d *Double) onPassageEnded(p *Passage, cause error) {
 	p.unwarn()
-	if cause != session.ErrReleased {
+	if cause == session.ErrReleased {
+		p.tenure.Tell(session.EventReleased, "", nil)
+	} else {
+		p.tenure.Tell(session.EventLost, "", cause)
 		d.repeatLost(p)
 	}
+	d.intents.mu.Lock()
+	d.tellState()
+	d.intents.mu.Unlock()
 	d.host.Tell(double.Departed{Claim: p.claim})
 }
 
@@ -224,11 +242,41 @@ func (d *Double) refuse(e double.Refuse) {
 	d.intents.mu.Lock()
 	defer d.intents.mu.Unlock()
 	c := d.intents.take(e.Claim)
+	d.tellState()
 	switch {
 	case c == nil:
 	case c.once:
 		c.answer <- outcome{err: e.Err}
 	case d.intents.arriving == c:
 		d.intents.arriving = nil
+	}
+}
+
+// tellState tells of the party's state, if it is another one. With the mutex, so that the states
+// are told in order.
+func (d *Double) tellState() {
+	state := "idle"
+	switch i := &d.intents; {
+	case slices.ContainsFunc(i.passages, func(p *Passage) bool { return p.Err() == nil }):
+		state = "inside"
+	case len(i.passages) > 0: // the other parties have not left
+		state = "leaving"
+	case len(i.pending) > 0:
+		state = "waiting"
+	}
+	d.host.SetState(state)
+}
+
+// describe adds what the party has and waits for to a snapshot.
+func (d *Double) describe(snap *session.Snapshot) {
+	d.intents.mu.Lock()
+	defer d.intents.mu.Unlock()
+	for _, p := range d.intents.passages {
+		if p.Err() == nil {
+			snap.Held = append(snap.Held, p.tenure.Held(p.asked, p.received.Load()))
+		}
+	}
+	for _, c := range d.intents.pending {
+		snap.Waiting = append(snap.Waiting, d.host.Waiting(c.asked, c.since))
 	}
 }

@@ -26,13 +26,21 @@ type Passage struct {
 	names  []string
 	self   string // this party's own
 	left   notify.Latch
+	asked  recipe.Asked
+	tenure recipe.Tenure
 
 	received atomic.Bool
 	warning  atomic.Pointer[time.Timer]
 }
 
-func newPassage(d *Double, e double.Enter) *Passage {
-	return &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, self: e.Self}
+// newPassage makes a passage for an intent; nil: that was withdrawn.
+func newPassage(d *Double, e double.Enter, c *intent) *Passage {
+	p, of := &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, self: e.Self}, session.Event{Kind: session.EventGranted, Token: e.Token, Epoch: e.Epoch}
+	if c != nil {
+		p.asked, of.Took = c.asked, time.Since(c.since)
+	}
+	p.tenure = recipe.NewTenure(d.host, of)
+	return p
 }
 
 // Round is the number of the round. It grows, and is the same for all members of a round.

@@ -45,13 +45,14 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	}
 	e.status.Publish(Status{})
 	cfg := o.claims
-	cfg.Session, cfg.Kind, cfg.Path = s, "election", path
+	cfg.Session, cfg.Kind, cfg.Path, cfg.Process = s, "election", path, o.name
 	cfg.Name, cfg.Form = layouts[o.layout].mark, layouts[o.layout].form
 	cfg.Machine = func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: contend.Exclusive()}) }
 	cfg.Waiting = e.waiting
 	cfg.Holder = func(ctx context.Context) (recipe.Holder, error) {
 		return contenders.Holder(ctx, s, path, func(e contenders.Entry) session.Identity { return interpret(e.Data).owner() })
 	}
+	cfg.State = func(m machine.Standing) string { return statusOf(m).State.String() }
 	cfg.Publish = func(m machine.Standing) { e.status.Publish(statusOf(m)) }
 	cfg.Ended = e.ended
 	if e.instance, err = recipe.NewClaims(cfg, e.wrap); err != nil {

@@ -65,13 +65,18 @@ func (t *Term) Sequencer() fence.Sequencer {
 // otherwise the error is session.ErrLost; nil means that it is written. In the layouts of other
 // libraries: session.ErrUnsupported.
 func (t *Term) Ready(ctx context.Context) error {
-	return t.amend(ctx, "ready", func(e *envelope) bool {
+	wrote := false // not by an earlier call
+	err := t.amend(ctx, "ready", func(e *envelope) bool {
 		if e.Ready {
 			return false
 		}
-		e.Ready = true
+		e.Ready, wrote = true, true
 		return true
 	})
+	if wrote && err == nil {
+		t.of.Tell(session.EventReady)
+	}
+	return err
 }
 
 // Proclaim replaces the data that observers see, for the rest of this term. They are written to

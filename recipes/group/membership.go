@@ -82,8 +82,10 @@ func (g *Group) Join(m Member) (*Membership, error) {
 	}
 	s.status.Publish(Status{})
 	cfg := member.Config{Path: g.path, ID: m.Name}
+	s.mu.Lock() // until the host is set: see perform
+	defer s.mu.Unlock()
 	h, err := recipe.New(recipe.Config{
-		Session: g.session, Kind: "member", Path: g.path, ACL: g.acl,
+		Session: g.session, Kind: "member", Recipe: "group", Name: m.Name, State: Joining.String(), Path: g.path, ACL: g.acl,
 		Machine: func() machine.Machine { return s.machine(cfg) }, Standing: s.intents, Perform: s.perform, Ended: s.ended,
 	})
 	if err != nil {
@@ -130,6 +132,10 @@ func (m *Membership) perform(e machine.Effect) {
 		return // reported by Ended
 	}
 	m.status.Publish(now)
+	m.mu.Lock()
+	h := m.host
+	m.mu.Unlock()
+	h.SetState(now.State.String())
 }
 
 // ended publishes how the membership ended, as its last status.

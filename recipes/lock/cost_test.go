@@ -16,6 +16,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
 )
 
 // An uncontended possession costs no more than the requests that it needs, and no proof: the create
@@ -195,4 +196,29 @@ func TestLocksOfOneTimeShareRequests(t *testing.T) {
 			require.LessOrEqual(w, c.checks+c.others, row.requests)
 		}
 	})
+}
+
+// A function of session.WithEvents costs no request, and a few allocations for each event; without
+// one, events cost none: see TestWhatAPossessionAllocates.
+func TestWhatEventsCost(t *testing.T) { //nolint:paralleltest // it counts for the whole process
+	var allocated, requests [2]float64
+	for i, opts := range [][]session.Option{nil, {session.WithEvents(func(*session.Session, session.Event) {})}} {
+		bubble.Run(t, func(w *bubble.World) {
+			h := w.Host("a", opts...)
+			l := newLock(h)
+			cycle := func() {
+				g := held(w, l)
+				time.Sleep(2 * unwatched) // its znode is read
+				require.NoError(w, g.Release(w.Context()))
+				synctest.Wait()
+			}
+			cycle()
+			w.Server.ClearJournal()
+			cycle()
+			requests[i] = float64(costOf(w, h).others)
+			allocated[i] = testing.AllocsPerRun(200, cycle)
+		}, bubble.Brisk()...)
+	}
+	require.Equal(t, requests[0], requests[1])
+	require.LessOrEqual(t, allocated[1]-allocated[0], 20.0) // 8 for six events
 }

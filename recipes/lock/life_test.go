@@ -176,3 +176,22 @@ func semaphoreLife(c *bubble.Cluster) {
 	require.NoError(c, b.Close(ctx))
 	bubble.Within(c, patience, d.Acquired(), "two of four")
 }
+
+// A crash of the actor is told between the loss that it causes and the grant that follows.
+func TestACrashIsAnEvent(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		var kinds []session.EventKind
+		h := w.Host("a", session.WithEvents(func(_ *session.Session, ev session.Event) {
+			if ev.Kind == session.EventGranted || ev.Kind == session.EventLost || ev.Kind == session.EventRestarted {
+				kinds = append(kinds, ev.Kind)
+			}
+		}))
+		l := newLock(h)
+		g := granted(w, l)
+		l.Crash("a bug")
+		<-g.Done()
+		_ = bubble.Within(w, time.Minute, l.Acquired())
+		synctest.Wait()
+		require.Equal(w, []session.EventKind{session.EventGranted, session.EventLost, session.EventRestarted, session.EventGranted}, kinds)
+	})
+}

@@ -68,6 +68,7 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 			return contenders.Holder(ctx, s, path, func(e contenders.Entry) session.Identity { return e.Owner })
 		}
 	}
+	cfg.State = func(m machine.Standing) string { return statusOf(m).State.String() }
 	cfg.Publish = func(m machine.Standing) { l.status.Publish(statusOf(m)) }
 	cfg.Ended = l.ended
 	if l.instance, err = recipe.NewClaims(cfg, l.wrap); err != nil {

@@ -42,6 +42,9 @@ func (in *intake) put(e consume.Put) {
 		GUIDs: e.GUIDs, Items: e.Items, Delay: e.Delay, With: recipe.Operations(e.With), Back: true, Names: e.Names,
 		Then: func(err error) {
 			if e.Dead && err == nil {
+				in.queue.tell(session.Event{
+					Kind: session.EventItemDead, Name: cmp.Or(e.Items[0].ID, e.GUIDs[0]), Attempt: e.Items[0].Tried, Err: errors.New(layout.ParseFailure(e.Items[0].Failure).Error),
+				})
 				recipe.Logger(in.queue.session).Warn("an item has become a dead letter", "recipe", "queue", "path", in.queue.session.Path(in.queue.path), "item", cmp.Or(e.Items[0].ID, e.GUIDs[0]),
 					"attempts", e.Items[0].Tried, "error", layout.ParseFailure(e.Items[0].Failure).Error)
 			}
@@ -69,6 +72,7 @@ func (in *intake) deliver(e consume.Deliver) {
 	i := &Item{queue: in.queue, by: in, from: e, answer: new(notify.End)}
 	in.mu.Lock()
 	h := in.host
+	i.tenure = recipe.NewTenure(h, session.Event{Kind: session.EventItemClaimed, Name: i.ID(), Token: e.Token, Epoch: e.Epoch, Attempt: e.Attempt})
 	in.items[e.No] = i
 	in.mu.Unlock()
 	hold, err := h.Hold(e.Epoch, e.Path, e.Token, func(cause error) { in.lost(i, cause) })
@@ -77,7 +81,10 @@ func (in *intake) deliver(e consume.Deliver) {
 		h.Tell(consume.Command{No: e.No, Kind: consume.Unheld})
 		return
 	}
+	in.mu.Lock() // for describe
 	i.Hold = hold
+	in.mu.Unlock()
+	i.tenure.Begin()
 	if !in.opts.auto {
 		i.expire(in.queue.cfg.visibility)
 		in.offer(i)
@@ -153,6 +160,7 @@ func (in *intake) lost(i *Item, cause error) {
 	if i.settling() || in.remove(i.from.No) == nil {
 		return // an answer to its settlement will come, or it was dropped
 	}
+	i.tellSettled(cause)
 	in.notify(consume.Command{No: i.from.No, Kind: consume.Ended})
 }
 
@@ -169,6 +177,7 @@ func (in *intake) settled(e consume.Settled) {
 		return
 	case e.Err == nil && in.opts.auto: // the item is deleted, and the receiver's for good
 		in.letGo(i, session.ErrReleased)
+		i.tellSettled(nil)
 		from := i.from
 		from.Path, from.Token = "", 0
 		in.offer(&Item{queue: in.queue, by: in, from: from, answer: new(notify.End)})
@@ -180,6 +189,7 @@ func (in *intake) settled(e consume.Settled) {
 	}
 	in.remove(e.No)
 	in.letGo(i, cause)
+	i.tellSettled(e.Err)
 	i.answer.Set(answer)
 }
 
@@ -190,6 +200,7 @@ func (in *intake) refused(i *Item, err error) {
 	i.expire(in.queue.cfg.visibility)
 	if (i.Err() != nil || in.opts.auto) && in.remove(i.from.No) != nil {
 		in.letGo(i, session.ErrReleased)
+		i.tellSettled(err)
 		in.notify(consume.Command{No: i.from.No, Kind: consume.Ended})
 	}
 }

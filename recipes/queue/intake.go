@@ -52,7 +52,8 @@ func (in *intake) serve(c *Consumer, o consumeOptions, by recipe.Asked) error {
 func (in *intake) start() (err error) {
 	in.host, err = recipe.New(recipe.Config{
 		ACL:     in.queue.cfg.acl,
-		Session: in.queue.session, Kind: in.kind, Path: in.queue.path, Perform: in.perform, Machine: in.machine, Ended: in.ended,
+		Session: in.queue.session, Kind: in.kind, Recipe: "queue", State: "consuming", Path: in.queue.path, Perform: in.perform, Machine: in.machine, Ended: in.ended,
+		Describe: in.describe,
 	})
 	return err
 }
@@ -167,6 +168,7 @@ func (in *intake) machine() machine.Machine {
 // unknown. With mu.
 func (in *intake) forget(cause error) {
 	for _, i := range in.items {
+		i.tellSettled(cause)
 		i.answer.Set(fmt.Errorf("%w: %w: %w", session.ErrLost, session.ErrUnknownOutcome, cause))
 	}
 	clear(in.items)

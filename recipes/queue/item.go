@@ -32,8 +32,11 @@ type Item struct {
 	queue   *Queue
 	by      *intake // that has handed the item out
 	from    consume.Deliver
-	warning atomic.Pointer[time.Timer] // that it is never settled
-	limit   atomic.Pointer[time.Timer] // of WithVisibility
+	tenure  recipe.Tenure
+	settled atomic.Bool                  // it is told: see tellSettled
+	asked   atomic.Pointer[recipe.Asked] // by whom it was received; nil: it was not
+	warning atomic.Pointer[time.Timer]   // that it is never settled
+	limit   atomic.Pointer[time.Timer]   // of WithVisibility
 
 	mu     sync.Mutex
 	how    consume.Kind // Ack, Nack or Return, in progress or done
@@ -232,6 +235,7 @@ func (i *Item) refused(err error) {
 
 // warn arranges for a log message if the item, which was received now, is not settled for long.
 func (i *Item) warn(by recipe.Asked) {
+	i.asked.Store(&by)
 	if i.Hold == nil {
 		return
 	}

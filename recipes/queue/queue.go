@@ -132,14 +132,18 @@ func (q *Queue) put(ctx context.Context, data [][]byte, opts []PutOption) ([]str
 	for _, d := range data {
 		put.Items = append(put.Items, layout.Record{About: layout.About{ID: o.id, Headers: o.headers, Priority: o.priority}, Body: d})
 	}
+	began := time.Now()
 	ids, err := q.puts.Begin(put).Wait(ctx)
 	switch {
 	case err != nil && o.hold != nil && o.hold.Err() != nil && errors.Is(err, session.ErrLost):
 		return nil, lost(o.hold.Err())
-	case err == nil && o.id != "":
-		return []string{o.id}, nil
+	case err != nil:
+		return ids, err
+	case o.id != "":
+		ids = []string{o.id}
 	}
-	return ids, err
+	q.tell(session.Event{Kind: session.EventItemPut, Name: ids[0], Attempt: len(ids), Took: time.Since(began)})
+	return ids, nil
 }
 
 // milliseconds rounds up: nothing is early.

@@ -41,6 +41,8 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 		return nil, err
 	}
 	c := &Coordinator{session: s, path: path, guid: string(znode.NewGUID()), root: protocol.Root(path), peers: o.peers, txs: map[uint64]*Tx{}}
+	c.mu.Lock() // until the host is set, so that no effect uses it before
+	defer c.mu.Unlock()
 	c.host, err = recipe.New(recipe.Config{
 		Session: s, Kind: "twopc", Path: path, ACL: o.acl,
 		Machine:  func() machine.Machine { return protocol.NewCoordinator(c.root, c.guid, o.timeout.Milliseconds()) },

@@ -2,9 +2,12 @@ package twopc
 
 import (
 	"context"
+	"errors"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
+	"github.com/troupe-go/troupe/session"
 )
 
 // Outcome is the state of a transaction, and the form of a vote. As a vote, Committed means that
@@ -58,12 +61,18 @@ func (d *decision) Reason() string {
 	return ""
 }
 
-// decide sets the outcome, once. The actor calls it.
-func (d *decision) decide(outcome protocol.Outcome, reason string) {
-	if !d.decided.Closed() {
-		d.outcome, d.reason = Outcome(outcome), reason
-		d.decided.Close()
+// decide sets the outcome, once, and tells of it. The actor calls it.
+func (d *decision) decide(h *recipe.Host, id string, outcome protocol.Outcome, reason string) {
+	if d.decided.Closed() {
+		return
 	}
+	d.outcome, d.reason = Outcome(outcome), reason
+	d.decided.Close()
+	ev := session.Event{Kind: session.EventDecided, Name: id, To: d.outcome.String()}
+	if reason != "" {
+		ev.Err = errors.New(reason)
+	}
+	h.Emit(ev)
 }
 
 // call is a request to the machine for which callers wait. It outlives the machine.

@@ -45,8 +45,10 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 	}
 	site := &Site{session: s, path: path, root: protocol.Root(path), proposals: notify.NewStream[*Proposal](math.MaxInt), open: map[string]*Proposal{}}
 	guid := string(znode.NewGUID())
+	site.mu.Lock() // until the host is set, so that no effect uses it before
+	defer site.mu.Unlock()
 	site.host, err = recipe.New(recipe.Config{
-		Session: s, Kind: "twopc site " + name, Path: path, ACL: o.acl,
+		Session: s, Kind: "twopc site " + name, Recipe: "twopc", Name: name, Path: path, ACL: o.acl,
 		Machine:  func() machine.Machine { return protocol.NewSite(site.root, name, guid) },
 		Standing: site.standing,
 		Perform:  site.perform,
@@ -120,10 +122,13 @@ func (s *Site) perform(e machine.Effect) {
 	case protocol.CastDone:
 		p := s.proposal(e.GUID)
 		p.voted.CompareAndSwap(int32(Undecided), int32(e.Voted)) // a vote never changes
+		if e.Err == nil {
+			s.host.Emit(session.Event{Kind: session.EventVoted, Name: p.ID(), To: Outcome(e.Voted).String()})
+		}
 		p.take(&p.voting).answer(e.Err)
 	case protocol.Learned:
 		if p := s.proposal(e.GUID); e.Outcome != protocol.Undecided {
-			p.decide(e.Outcome, e.Reason)
+			p.decide(s.host, p.ID(), e.Outcome, e.Reason)
 		} else if p.Outcome() == Undecided {
 			p.finish(ErrGone)
 		}

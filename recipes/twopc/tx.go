@@ -179,7 +179,7 @@ func (t *Tx) learn(e protocol.Decided) {
 		t.deliver(protocol.Vote{Site: e.By, Reason: e.Reason})
 		e.Reason = fmt.Sprintf("site %q: %s", e.By, e.Reason)
 	}
-	t.decide(e.Outcome, e.Reason)
+	t.decide(t.c.host, t.id, e.Outcome, e.Reason)
 	how := e.Outcome.String()
 	if e.Reason != "" {
 		how += ": " + e.Reason

@@ -48,6 +48,7 @@ const panics, exits, never, slow = "it panics", "it ends its goroutine", "it nev
 // functions are those of the list, by their names there.
 var functions = map[string]func(w *world){
 	"session.WithLogger": sessionLogger, "slog.Default": defaultLogger, "actors.WithLogger": actorsLogger,
+	"session.WithEvents": events,
 	"session.WithDialer": dialer, "session.WithTLS": secure,
 	"Read": connection("Read"), "Write": connection("Write"), "Close": connection("Close"),
 	"config.Codec.Decode":   decode,
@@ -313,6 +314,32 @@ func logger(w *world, opts ...session.Option) {
 	if w.way != never {
 		time.Sleep(3 * time.Minute)
 		require.NotZero(w, w.log.Count("\n"), "other lines are there")
+	}
+}
+
+// events has a hook fail at the third event. Nothing else notices; it is told what comes later.
+func events(w *world) {
+	var told []session.EventKind
+	n := 0
+	s := w.Session(session.WithLogger(slog.New(slog.NewTextHandler(&w.log, nil))), session.WithEvents(func(_ *session.Session, ev session.Event) {
+		if n++; n >= 3 {
+			w.armed.Store(n == 3 || w.way == panics)
+			w.act()
+		}
+		told = append(told, ev.Kind)
+	}))
+	g := w.held(s, "/a")
+	time.Sleep(2 * time.Second)
+	w.sound(s, g)
+	require.NoError(w, g.Release(bubble.Minute(w)))
+	time.Sleep(2 * time.Minute)
+	if w.way == panics {
+		require.Equal(w, 1, w.log.Count("on purpose"), "only the first is logged")
+	}
+	w.closes(s, 100*time.Millisecond)
+	if w.way == exits || w.way == slow {
+		time.Sleep(time.Minute)
+		require.Equal(w, session.EventClosed, told[len(told)-1])
 	}
 }
 

@@ -120,12 +120,14 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	if cfg.Log != "" && level.UnmarshalText([]byte(cfg.Log)) == nil {
 		options = append(options, session.WithLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))))
 	}
+	e, forever := &env{Config: cfg, Writer: w, busy: busy}, make(chan struct{})
+	options = append(options, e.watched(forever)...)
 	sess, err := session.New(cfg.Servers, append(slices.Clone(options), session.WithDialer(other.dial))...)
 	if err != nil {
 		return err
 	}
 	recipe.Start(sess)
-	e := &env{Config: cfg, Writer: w, sess: sess, busy: busy}
+	e.sess = sess
 	e.open = func() (*session.Session, error) {
 		s, err := session.New(cfg.Servers, options...)
 		if err == nil {
@@ -149,6 +151,7 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	if err := system.Close(closing); err != nil {
 		return fmt.Errorf("closing the actors: %w", err)
 	}
+	close(forever)
 	e.level("end")
 	w.Write(history.Event{Kind: history.End, Party: cfg.Name})
 	return nil

@@ -1,0 +1,167 @@
+package recipe
+
+import (
+	"cmp"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Emit tells the session's events of one: see session.WithEvents. Fields that are zero stay so; the
+// time is the present one.
+func Emit(s *session.Session, ev session.Event) {
+	seam.Emit.(func(*session.Session, session.Event))(s, ev)
+}
+
+// Emit tells of an event of the instance, whose recipe, path and name it adds.
+func (h *Host) Emit(ev session.Event) {
+	ev.Recipe, ev.Path = h.kind, h.at
+	if ev.Name == "" {
+		ev.Name = h.cfg.Name
+	}
+	Emit(h.cfg.Session, ev)
+}
+
+// SetState tells of a new state of the instance, if it is another than before.
+func (h *Host) SetState(to string) {
+	h.mu.Lock()
+	from, since := h.state, h.since
+	if from != to {
+		h.state, h.since = to, time.Now()
+	}
+	h.mu.Unlock()
+	if from != to {
+		h.Emit(session.Event{Kind: session.EventState, From: from, To: to, Took: time.Since(since)})
+	}
+}
+
+// endState is the last state: by Close or with the session, or because of a failure.
+func (h *Host) endState(err error) {
+	to := "failed"
+	if errors.Is(err, session.ErrClosed) {
+		to = "stopped"
+	}
+	h.SetState(to)
+}
+
+// describe adds the instance to a snapshot.
+func (h *Host) describe(snap *session.Snapshot) {
+	h.mu.Lock()
+	snap.Recipes = append(snap.Recipes, session.RecipeState{Recipe: h.kind, Path: h.at, Name: h.cfg.Name, State: h.state, Since: h.since})
+	h.mu.Unlock()
+	if h.core != nil {
+		h.core.describe(snap)
+	}
+	if h.cfg.Describe != nil {
+		h.cfg.Describe(snap)
+	}
+}
+
+// describe adds what the instance holds and waits for to a snapshot.
+func (c *core) describe(snap *session.Snapshot) {
+	look := lookAt(&c.cfg)
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	for _, in := range c.ledger.intents {
+		switch p := in.held; {
+		case p != nil && p.Err() == nil:
+			snap.Held = append(snap.Held, p.tenure.Held(p.asked, p.received.Load() || p.offer != nil && p.offer.Received()))
+		case !in.withdrawn:
+			w := c.host.Waiting(in.asked, in.since)
+			w.Ahead, w.Holder, w.Behind, w.Looked = int(c.ahead.Load()), look.By, look.Waiting, look.seen
+			snap.Waiting = append(snap.Waiting, w)
+		}
+	}
+}
+
+// Waiting is a wait for a possession of the instance, in a snapshot.
+func (h *Host) Waiting(asked Asked, since time.Time) session.Waiting {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return session.Waiting{Recipe: h.kind, Path: h.at, Name: h.cfg.Name, Since: since, State: h.state, Asked: asked.At.String()}
+}
+
+// lookAt is what the last read of the holder found, while a wait lasts that shares it.
+func lookAt(cfg *ClaimsConfig) Holder {
+	waits.mu.Lock()
+	defer waits.mu.Unlock()
+	if reads := waits.reads[waitedFor{cfg.Session, cfg.Path}]; reads != nil {
+		return reads.found
+	}
+	return Holder{}
+}
+
+// Tenure tells of one possession: that it was given, and how it ended.
+type Tenure struct {
+	host *Host
+	of   session.Event // that it was given; the others have its token
+	told sync.Once     // by the first of its end and its grant, so that they are in order
+}
+
+// NewTenure returns the tenure of a possession that begins now. of is the event that tells of that;
+// its Time and SessionID are filled in.
+func NewTenure(h *Host, of session.Event) Tenure {
+	of.Time = time.Now()
+	if v := h.now(); v.epoch == of.Epoch {
+		of.SessionID = v.session
+	}
+	return Tenure{host: h, of: of}
+}
+
+// Begin tells that the possession was given, once. Call it when [Host.Hold] has returned.
+func (t *Tenure) Begin() { t.told.Do(func() { t.host.Emit(t.of) }) }
+
+// Tell tells of something about the possession, or its end, after its beginning.
+func (t *Tenure) Tell(kind session.EventKind, to string, err error) {
+	t.Begin()
+	ev := t.of
+	ev.Kind, ev.Time, ev.Took, ev.To, ev.Err = kind, time.Time{}, time.Since(t.of.Time), to, err
+	t.host.Emit(ev)
+}
+
+// Held is the possession in a snapshot.
+func (t *Tenure) Held(asked Asked, received bool) session.Held {
+	return session.Held{
+		Recipe: t.host.kind, Path: t.host.at, Name: cmp.Or(t.of.Name, t.host.cfg.Name), Token: t.of.Token, Since: t.of.Time, Attempt: t.of.Attempt,
+		Asked: asked.At.String(), Unreceived: !received,
+	}
+}
+
+// tellEnded tells how the possession has ended. Its Done has closed.
+func (p *Possession) tellEnded(cause error) {
+	if p.forfeited.Load() || !isReleased(cause) && !errors.Is(cause, errGivenUp) {
+		p.tenure.Tell(session.EventLost, "", cause)
+		return
+	}
+	p.tenure.Tell(session.EventReleased, "", nil)
+}
+
+// Tell tells of an event of the possession.
+func (p *Possession) Tell(kind session.EventKind) { p.tenure.Tell(kind, "", nil) }
+
+// word is the state of the recipe in that standing.
+func (c *core) word(s machine.Standing) string {
+	if c.cfg.State != nil {
+		return c.cfg.State(s)
+	}
+	return s.Phase.String()
+}
+
+// revoke tells the holder that another client asks for its possession.
+func (g *grants) revoke(p *Possession) {
+	if !p.revoked.Closed() && p.Err() == nil {
+		p.Tell(session.EventRevokeAsked)
+	}
+	p.revoked.Close()
+}
+
+// tellQueued tells that the own znode exists.
+func (g *grants) tellQueued(ev machine.Entered) {
+	if ev.Err == nil {
+		g.host.Emit(session.Event{Kind: session.EventQueued, Token: ev.Czxid, Epoch: ev.Epoch, SessionID: ev.Owner})
+	}
+}

@@ -1,0 +1,84 @@
+package session
+
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/session/internal/watches"
+)
+
+// Snapshot is what a session and everything on it do at an instant, for people and for metrics: see
+// [Session.Snapshot].
+type Snapshot struct {
+	Time   time.Time
+	Status Status
+
+	Recipes  []RecipeState // every recipe on the session
+	Held     []Held        // what is held
+	Waiting  []Waiting     // what is waited for
+	Requests []Requests    // what was asked of the servers, by operation
+	Watches  int           // that the servers have for the session
+	Actors   actors.Node   // the session's part of the tree
+
+	Events     []Event // the last 64, the oldest first, without those of items
+	ItemEvents []Event // the last 64 of items
+	Dropped    uint64  // events that the functions of [WithEvents] were not told, all together
+}
+
+// RecipeState is the state of a recipe.
+type RecipeState struct {
+	Recipe, Path, Name string // as in [Event]
+	State              string
+	Since              time.Time // when it came about
+}
+
+// Held is a possession.
+type Held struct {
+	Recipe, Path, Name string // as in [Event]
+	Token              int64
+	Since              time.Time
+	Attempt            int    // of an item
+	Asked              string // where in the application it was asked for, file and line
+	Unreceived         bool   // the application has not received it
+}
+
+// Waiting is a wait for a possession.
+type Waiting struct {
+	Recipe, Path, Name string // as in [Event]
+	Since              time.Time
+	State              string
+	Ahead              int       // how many contenders are ahead, by the last listing
+	Asked              string    // where in the application it was asked for, file and line
+	Holder             string    // who holds it, by the last look, which is taken when a wait has lasted a second; "": not known
+	Behind             int       // how many others wait, by that look
+	Looked             time.Time // when that was
+}
+
+// Requests are the requests of one operation, since the session was made.
+type Requests struct {
+	Op     string // "create", "getData", …
+	Active int    // not answered yet
+}
+
+// Snapshot describes the session and everything on it, as it is now. It makes no request, and asks
+// every recipe on the session: call it for a page or a collection of metrics, not for decisions.
+func (s *Session) Snapshot() Snapshot {
+	g := s.state.lock()
+	snap := Snapshot{Time: time.Now(), Status: g.status()}
+	clients, e := g.inOrder(), g.cur
+	g.unlock()
+	if e != nil {
+		e.watched.change(func(t *watches.Table) { snap.Watches = t.Len() })
+	}
+	for _, t := range clients {
+		if describe := t.describe.Load(); describe != nil {
+			(*describe)(&snap)
+		}
+	}
+	snap.Actors = s.scope.Tree()
+	s.events.describe(&snap)
+	return snap
+}
+
+// Describe sets what adds the client's recipe to a snapshot.
+func (t *client) Describe(f func(*Snapshot)) { t.describe.Store(&f) }

@@ -1,0 +1,81 @@
+package work
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// watched are options that have each session tell its events: to a function that checks their
+// order, and to one that never returns, until forever closes.
+func (e *env) watched(forever <-chan struct{}) []session.Option {
+	var mu sync.Mutex
+	watches := make(map[*session.Session]*watch)
+	return []session.Option{
+		session.WithEvents(func(*session.Session, session.Event) { <-forever }),
+		session.WithEvents(func(s *session.Session, ev session.Event) {
+			mu.Lock()
+			w := watches[s]
+			if w == nil {
+				w = &watch{given: make(map[possession]uint64)}
+				watches[s] = w
+			}
+			if ev.Kind == session.EventClosed {
+				delete(watches, s)
+			}
+			mu.Unlock()
+			if wrong := w.see(ev); wrong != "" {
+				e.failed("events", fmt.Errorf("%s: %+v", wrong, ev))
+			}
+		}),
+	}
+}
+
+// watch is what the events of a session have told so far.
+type watch struct {
+	began, ended, dropped uint64                // epochs, and events
+	given                 map[possession]uint64 // that have not ended, with their epochs
+	closed                bool
+}
+
+type possession struct {
+	recipe, path, name string // several items may have one token
+	token              int64
+}
+
+// see takes an event in. It says what is wrong with its order; "": nothing.
+func (w *watch) see(ev session.Event) string {
+	p := possession{ev.Recipe, ev.Path, ev.Name, ev.Token}
+	_, given := w.given[p]
+	w.dropped += ev.Dropped
+	switch {
+	case w.closed:
+		return "an event after the last one"
+	case w.dropped > 0: // what was given may not be known
+	case ev.Kind == session.EventGranted, ev.Kind == session.EventItemClaimed:
+		if given {
+			return "a possession is given twice"
+		}
+		w.given[p] = ev.Epoch
+	case ev.Kind == session.EventReleased, ev.Kind == session.EventLost, ev.Kind == session.EventItemSettled:
+		if !given {
+			return "the end of a possession that was not given"
+		}
+		delete(w.given, p)
+	case ev.Kind == session.EventEpochBegan:
+		if ev.Epoch <= w.began || w.began != w.ended {
+			return "an epoch begins before the end of the one before"
+		}
+		w.began = ev.Epoch
+	case ev.Kind == session.EventEpochEnded:
+		w.ended = ev.Epoch
+		for of, epoch := range w.given {
+			if epoch == ev.Epoch && of.recipe != "queue" {
+				return fmt.Sprintf("an epoch ends before the possession %v", of)
+			}
+		}
+	}
+	w.closed = ev.Kind == session.EventClosed
+	return ""
+}

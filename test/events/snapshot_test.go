@@ -1,0 +1,112 @@
+// What a snapshot shows of recipes. Helpers: events_test.go.
+
+package events_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/test/bubble"
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Of a wait it shows since when it lasts, how many are ahead, and, after a second, who holds, with
+// the instant at which that was read. It makes no request itself.
+func TestASnapshotOfAWait(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(b *bubble.World) {
+		w := &world{World: b, Session: b.Session(), other: b.Session(session.WithIdentity("orders-7"))}
+		w.held(time.Hour)
+		began, waiting := time.Now(), must(lock.New(w.Session, path))
+		for range 2 {
+			ended := bubble.Begin(func() error { _, err := waiting.Lock(w.minute()); return err })
+			defer func() { require.NoError(w, waiting.Close(w.minute())); <-ended }()
+		}
+		time.Sleep(500 * time.Millisecond)
+		require.Empty(w, w.Snapshot().Waiting[0].Holder, "a short wait does not read it")
+		time.Sleep(2500 * time.Millisecond)
+		synctest.Wait()
+		b.Server.ClearJournal()
+		snap := w.Snapshot()
+		require.Empty(w, b.Server.Journal())
+		require.Equal(w, []session.RecipeState{{Recipe: "lock", Path: path, State: "waiting", Since: began}}, snap.Recipes)
+		require.Empty(w, snap.Held)
+		require.Positive(w, snap.Watches)
+		require.Len(w, snap.Waiting, 2)
+		for _, wait := range snap.Waiting {
+			require.Contains(w, wait.Holder, "orders-7")
+			require.Equal(w, 2*time.Second, snap.Time.Sub(wait.Looked))
+			require.Regexp(w, `test/events/snapshot_test.go:\d+$`, wait.Asked)
+			wait.Holder, wait.Looked, wait.Asked = "", time.Time{}, ""
+			require.Equal(w, session.Waiting{Recipe: "lock", Path: path, Since: began, State: "waiting", Ahead: 1}, wait)
+		}
+	}, bubble.Brisk()...)
+}
+
+// Of what is held it shows the token, since when, which attempt of an item it is, who asked for it,
+// and whether the application has it.
+func TestASnapshotOfWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	bubble.EachRow(t, map[string]struct {
+		hold func(w *world) (*session.Hold, func())
+		want session.Held
+	}{
+		"a lock": {func(w *world) (*session.Hold, func()) {
+			g := must(must(lock.New(w.Session, path)).Lock(w.minute()))
+			return g.Hold, func() { _ = g.Release(w.minute()) }
+		}, session.Held{Recipe: "lock"}},
+		"a term that is not received": {func(w *world) (*session.Hold, func()) {
+			e := must(election.New(w.Session, path, election.WithName("a")))
+			e.Campaign()
+			return nil, func() { _ = e.Withdraw(w.minute()) }
+		}, session.Held{Recipe: "election", Name: "a", Unreceived: true}},
+		"an item": {func(w *world) (*session.Hold, func()) {
+			q := must(queue.New(w.Session, path))
+			must(q.Put(w.minute(), nil, queue.WithID("x")))
+			_ = must(q.Take(w.minute())).Nack(w.minute(), queue.WithPause(0))
+			i := must(q.Take(w.minute()))
+			return i.Hold, func() { _ = i.Ack(w.minute()) }
+		}, session.Held{Recipe: "queue", Name: "x", Attempt: 2}},
+		"an item that is not received": {func(w *world) (*session.Hold, func()) {
+			q := must(queue.New(w.Session, path))
+			must(q.Put(w.minute(), nil, queue.WithID("x")))
+			c := must(q.Consume())
+			return nil, func() { _ = c.Close(w.minute()) }
+		}, session.Held{Recipe: "queue", Name: "x", Attempt: 1, Unreceived: true}},
+		"a passage": {func(w *world) (*session.Hold, func()) {
+			p := must(must(barrier.NewDouble(w.Session, path, 1, barrier.WithName("a"))).Enter(w.minute()))
+			return p.Hold, p.Depart
+		}, session.Held{Recipe: "barrier", Name: "a"}},
+	}, func(b *bubble.World, row struct {
+		hold func(w *world) (*session.Hold, func())
+		want session.Held
+	},
+	) {
+		w := &world{World: b, Session: b.Session(session.WithNamespace("/some/where"))}
+		h, end := row.hold(w)
+		synctest.Wait()
+		began := time.Now()
+		time.Sleep(time.Minute)
+		held := w.Snapshot().Held
+		require.Len(w, held, 1)
+		got := held[0]
+		if h != nil {
+			require.Equal(w, h.Token(), got.Token)
+		}
+		require.NotZero(w, got.Token)
+		require.WithinDuration(w, began, got.Since, time.Second)
+		require.Regexp(w, `test/events/snapshot_test.go:\d+$`, got.Asked)
+		got.Token, got.Since, got.Asked = 0, time.Time{}, ""
+		row.want.Path = "/some/where" + path
+		require.Equal(w, row.want, got)
+		end()
+		require.Empty(w, w.Snapshot().Held)
+	}, bubble.Brisk()...)
+}
