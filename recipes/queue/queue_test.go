@@ -25,6 +25,7 @@ var suite = bubble.Suite{
 	{"B52: first in, first out, and none waits for another", b52InOrder},
 	{"priorities", priorities},
 	{"B50: what is given back keeps its place", b50GivenBack},
+	{"what is returned was never claimed", returned},
 	{"a duplicate is refused while the item lives", duplicates},
 	{"several are put together or not at all", together},
 	{"settled in its own context, and committed", settledInside},
@@ -97,6 +98,27 @@ func b50GivenBack(t *bubble.Cluster) {
 		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrReleased)
 	}
 	require.Equal(t, []string{"a", "b", "c"}, takes(t, q, 3))
+}
+
+// An item that is returned is delivered again at once, at its place and without an attempt, however
+// few it may have and whatever the pause. Only one settlement counts.
+func returned(t *bubble.Cluster) {
+	q := newQueue(t, t.Session(), queue.WithMaxAttempts(2), queue.WithBackoff(func(int) time.Duration { return time.Hour }))
+	put(t, q, "a", queue.WithID("red"))
+	put(t, q, "b")
+	back(t, takeOne(t, q, "a"))
+	for range 3 {
+		i := takeOne(t, q, "a")
+		require.Equal(t, []any{"red", 2}, []any{i.ID(), i.Attempt()})
+		for range 2 {
+			require.NoError(t, i.Return(i.Context()))
+		}
+		require.ErrorIs(t, i.Err(), session.ErrReleased)
+		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrReleased)
+		require.ErrorIs(t, i.Nack(bubble.Minute(t)), session.ErrReleased)
+	}
+	require.Equal(t, 1, must(q.Peek(bubble.Minute(t))).Attempts)
+	require.Equal(t, []string{"a", "b"}, takes(t, newQueue(t, t.Session()), 2))
 }
 
 func duplicates(t *bubble.Cluster) {
@@ -224,6 +246,7 @@ func autoAck(t *bubble.Cluster) {
 		require.Nil(t, i.Hold)
 		require.NoError(t, i.Ack(bubble.Minute(t)))
 		require.NoError(t, i.Nack(bubble.Minute(t)))
+		require.NoError(t, i.Return(bubble.Minute(t)))
 		require.NoError(t, i.Extend(bubble.Minute(t), time.Second))
 		require.NoError(t, i.Err())
 		require.True(t, i.Valid())

@@ -10,7 +10,7 @@
 //	  │ └──── Check(item), Delete(claim) ────────┘ │ └─▶ dead letter
 //	  └──── later/ ◀── it goes back with a pause ──┘
 //
-// An item that was not received goes back with Set(item, attempts-1) in the place of the Check.
+// An item goes back without an attempt with Set(item, attempts-1) in the place of the Check.
 //
 // An item becomes a dead letter, pauses, or ends its delay by being put elsewhere, and deleted here
 // in the same transaction. The machine asks a producer for that with [Put].

@@ -102,6 +102,7 @@ func (h *holdings) onCommand(c Command) {
 	switch {
 	case c.Kind <= Return && open:
 		i.how, i.after, i.failure = c.Kind, c.After, c.Failure
+		i.received = i.received && c.Kind != Return // after a refusal it goes back without an attempt, too
 	case c.Kind <= Return: // given up before
 		h.base.Requests.Emit(Settled{No: c.No, Err: session.ErrLost})
 	case i != nil && c.Kind == Received:

@@ -46,7 +46,7 @@ type item struct {
 	body, id string
 	put      bool // it was seen, or its put was answered
 	due      int64
-	attempts int  // deliveries that were received
+	attempts int  // deliveries that were received, and not ended by Return
 	acking   bool // an Ack was begun
 	acked    bool // an Ack was answered
 	holder   *consumer
@@ -206,9 +206,13 @@ func (c *consumer) receive(no uint64) {
 func (c *consumer) settle(no uint64, how consume.Kind, after int64) {
 	d := c.held[no]
 	d.how = how
-	if how == consume.Ack {
+	switch {
+	case how == consume.Ack:
 		d.item.acking = true
-	} else {
+	case how == consume.Return && d.received:
+		d.item.attempts--
+		fallthrough
+	default:
 		c.release(d.item)
 	}
 	c.actor.Tell(consume.Command{No: no, Kind: how, After: after})

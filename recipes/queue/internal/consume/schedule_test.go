@@ -156,9 +156,11 @@ func (c *consumer) act() {
 	}
 	if nos := c.nos(func(d *delivery) bool { return d.received }); len(nos) > 0 {
 		no := nos[m.Pick(len(nos))]
-		switch m.Pick(3) {
+		switch m.Pick(4) {
 		case 0:
 			c.settle(no, consume.Nack, int64(m.Pick(3)*100))
+		case 1:
+			c.settle(no, consume.Return, 0)
 		default:
 			c.settle(no, consume.Ack, 0)
 		}
