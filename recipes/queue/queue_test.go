@@ -37,6 +37,7 @@ var suite = bubble.Suite{
 	{"peek", peeking},
 	{"remove", removing},
 	{"ephemeral items", ephemerals},
+	{"a pause", paused},
 }
 
 func TestQueue(t *testing.T) {
@@ -350,7 +351,10 @@ func TestListShowsEveryItemWithItsState(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q, i := filled(t)
 		due := time.Now().Add(time.Hour)
-		require.Equal(t, queue.Stats{Items: 4, Delayed: 1}, must(q.Stats(bubble.Minute(t))))
+		stats := must(q.Stats(bubble.Minute(t)))
+		require.WithinDuration(t, time.Now(), stats.Oldest, time.Second)
+		stats.Oldest = time.Time{}
+		require.Equal(t, queue.Stats{Items: 4, Waiting: 2, Claimed: 1, Delayed: 1}, stats)
 		all := must(q.List(bubble.Minute(t), 100))
 		require.Len(t, all, 4)
 		first := must(q.List(bubble.Minute(t), 2))
@@ -364,7 +368,7 @@ func TestListShowsEveryItemWithItsState(t *testing.T) {
 		owner := all[0].Owner
 		require.Equal(t, os.Getpid(), owner.PID)
 		require.Equal(t, []queue.Entry{
-			{ID: "a", Data: []byte("a"), Attempts: 1, Claimed: true, Owner: owner, Session: i.Session().Status().SessionID},
+			{ID: "a", Data: []byte("a"), Attempts: 1, Claimed: true, Owner: owner, Session: i.Session().Status().SessionID, Token: i.Token()},
 			{ID: "b", Data: []byte("b"), Priority: 3},
 			{ID: "g", Unread: true},
 			{ID: "c", Data: []byte("c")},

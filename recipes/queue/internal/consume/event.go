@@ -72,6 +72,10 @@ type Settled struct {
 	Stays bool // the settlement was refused with this error: the item is still claimed, and can be settled again
 }
 
+// Withdraw has the application give back, with Return, what was delivered and not received: the
+// queue is paused.
+type Withdraw struct{}
+
 // Skipped reports a path that is in the way, and is passed over.
 type Skipped struct {
 	Path   string

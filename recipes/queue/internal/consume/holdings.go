@@ -74,7 +74,7 @@ func (h *holdings) wants() int {
 func (h *holdings) hold(i *item) {
 	h.held = append(h.held, i)
 	switch {
-	case h.base.closing:
+	case h.base.closing, !h.base.gate.open:
 		i.how = Return
 	case h.exhausted(i.record.Attempts - 1): // Nack makes it a dead letter
 		i.how = Nack
