@@ -125,6 +125,12 @@ func Logger(s *session.Session) *slog.Logger {
 	return seam.Logger.(func(*session.Session) *slog.Logger)(s)
 }
 
+// Headers are what travels with an item that is put with ctx, names and values by turns: the trace
+// of package telemetry; nil without it.
+func Headers(ctx context.Context, s *session.Session) []string {
+	return seam.Headers.(func(context.Context, *session.Session) []string)(ctx, s)
+}
+
 // Identity is how contenders of a session identify themselves: see session.WithIdentity.
 func Identity(s *session.Session) session.Identity { return session.Identity(seam.Identity(s)) }
 

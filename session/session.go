@@ -17,6 +17,7 @@ import (
 	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/lease"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Session is a connection to ZooKeeper that outlives ZooKeeper sessions: it has one after another,
@@ -41,6 +42,8 @@ type Session struct {
 	znodes znodes
 	file   *sessionFile // nil: there is none
 	events *events
+
+	requests zkconn.Counts
 }
 
 // State is the state of a session.
@@ -298,6 +301,16 @@ func init() {
 	seam.Identity = func(s any) znode.Identity { return s.(*Session).cfg.identity }
 	seam.JoinHolds = joinHolds
 	seam.Logger = func(s *Session) *slog.Logger { return s.log }
+	seam.Headers = func(ctx context.Context, s *Session) []string {
+		if headers := s.cfg.headers; headers != nil {
+			return headers(ctx)
+		}
+		return nil
+	}
+	seam.Hooks = withHooks
+	for _, d := range zkconn.Bounds {
+		seam.RequestBounds = append(seam.RequestBounds, d.Seconds())
+	}
 	seam.Reaches = reaches
 	seam.Start = (*Session).start
 	seam.Under = under

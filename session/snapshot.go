@@ -56,8 +56,17 @@ type Waiting struct {
 
 // Requests are the requests of one operation, since the session was made.
 type Requests struct {
-	Op     string // "create", "getData", …
-	Active int    // not answered yet
+	Op     string          // "create", "getData", …
+	Active int             // not answered yet
+	Ended  []RequestsEnded // the others, by error and by how long they took
+}
+
+// RequestsEnded are the requests of one operation with the same outcome that took a similar time.
+type RequestsEnded struct {
+	Error string        // "" if they succeeded, "no_node" and the like if not, "connection_loss" if there was no answer
+	UpTo  time.Duration // each took at most that, and more than the bound below; 0: more than the last bound
+	Count int64
+	Took  time.Duration // all together
 }
 
 // Snapshot describes the session and everything on it, as it is now. It makes no request, and asks
@@ -75,6 +84,12 @@ func (s *Session) Snapshot() Snapshot {
 			(*describe)(&snap)
 		}
 	}
+	s.requests.Each(func(name string, active int64) {
+		snap.Requests = append(snap.Requests, Requests{Op: name, Active: int(active)})
+	}, func(err string, upTo time.Duration, count int64, took time.Duration) {
+		r := &snap.Requests[len(snap.Requests)-1]
+		r.Ended = append(r.Ended, RequestsEnded{err, upTo, count, took})
+	})
 	snap.Actors = s.scope.Tree()
 	s.events.describe(&snap)
 	return snap

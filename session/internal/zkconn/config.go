@@ -51,6 +51,7 @@ type Config struct {
 	Resume Identity       // a session that exists, and is to be closed; zero: a new one
 	Logger *slog.Logger   // nil: no log. Never told a credential
 	Source *seeded.Source // of pauses and of the order of servers
+	Counts *Counts        // to which the requests are added; nil: they are not counted
 }
 
 // Identity is what a server asks for to let a client have a session.
