@@ -21,7 +21,7 @@ var parts = []part{
 	{"internal/zkserver", []string{"internal/zkserver"}, 6109},
 	{"zktest", []string{"zktest"}, 2861},
 	{"internal", []string{"internal", "."}, 3051},
-	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "health", "cmd"}, 6250},
+	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "debug", "health", "cmd"}, 6250},
 }
 
 // sums are the product as a user has it: what a program with all recipes links, what its tests link
@@ -29,7 +29,7 @@ var parts = []part{
 var sums = []part{
 	{"linked", nil, 38196}, // go list tells the folders
 	{"test tools", []string{"internal/zkserver", "zktest", "recipe/recipetest"}, 10877},
-	{"commands and fx", []string{"cmd", "fxmodule", "health"}, 5376},
+	{"commands and fx", []string{"cmd", "fxmodule", "debug", "health"}, 5376},
 }
 
 // wayTypes is how many types may have methods on the way of a held lock: see make way.
@@ -53,7 +53,7 @@ const faceTypes, faceNames = 17, 164
 const linkedPackages, linkedModules, linkedBytes = 141, 32, 10_600_000
 
 // layers are the folders of the root, from the ground up. A folder imports those before it.
-var layers = []string{"internal", "machine", "actors", "session", "gozk", "recipe", "recipes", "zktest", "health", "fxmodule", "cmd"}
+var layers = []string{"internal", "machine", "actors", "session", "gozk", "recipe", "recipes", "zktest", "debug", "health", "fxmodule", "cmd"}
 
 // upwards are today's imports against that order.
 var upwards = map[string]int{}
