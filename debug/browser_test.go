@@ -195,7 +195,7 @@ func TestScreenshots(t *testing.T) {
 		corner, _, _, _ := image.At(1, image.Bounds().Dy()-1).RGBA()
 		require.Equal(t, name == "page-phone", corner < 0x8000, "%s: dark or not", name)
 		if *redraw {
-			require.NoError(t, os.WriteFile("../docs/"+name+".png", picture, 0o644)) //nolint:gosec // a file of the repository
+			require.NoError(t, os.WriteFile("../docs/"+name+".png", picture, 0o644))
 		}
 	}
 }

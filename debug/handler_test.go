@@ -120,22 +120,21 @@ func TestWhatMayBeAsked(t *testing.T) {
 		code          int
 		kind, has     string
 	}{
-		"the page":             {"GET", "", 200, html, `<link rel="stylesheet" href="?style">`},
-		"its head":             {"HEAD", "", 200, html, ""},
-		"the style sheet":      {"GET", "?style", 200, "text/css; charset=utf-8", "prefers-color-scheme: dark"},
-		"JSON":                 {"GET", "?format=json", 200, "application/json", `{"Time":"`},
-		"all":                  {"GET", "?all", 200, html, `<a href="?all&amp;refresh=2">`},
-		"refreshed":            {"GET", "?all&refresh=2", 200, html, `<meta http-equiv="refresh" content="2">`},
-		"at the longest":       {"GET", "?refresh=3600", 200, html, `content="3600"`},
-		"too long a time":      {"GET", "?refresh=3601", 400, plain, `refresh: "3601"`},
-		"no time":              {"GET", "?refresh=0", 400, plain, `refresh: "0" is no number of seconds from 1 to 3600`},
-		"no number":            {"GET", "?refresh=2;url=x", 200, html, ""}, // a semicolon is no separator: see net/url
-		"a quoted one":         {"GET", "?refresh=2%3Burl%3Dx", 400, plain, `refresh: "2;url=x"`},
-		"a strange format":     {"GET", "?format=<b>", 400, plain, `format: "<b>" is not json`},
-		"a strange format cut": {"GET", "?format=" + strings.Repeat("x", 1000), 400, plain, `is not json`},
-		"a write":              {"POST", "?all", 405, plain, "only be read"},
-		"a removal":            {"DELETE", "", 405, plain, "only be read"},
-		"options":              {"OPTIONS", "", 405, plain, "only be read"},
+		"the page":         {"GET", "", 200, html, `<link rel="stylesheet" href="?style">`},
+		"its head":         {"HEAD", "", 200, html, ""},
+		"the style sheet":  {"GET", "?style", 200, "text/css; charset=utf-8", "prefers-color-scheme: dark"},
+		"JSON":             {"GET", "?format=json", 200, "application/json", `{"Time":"`},
+		"all":              {"GET", "?all", 200, html, `<a href="?all&amp;refresh=2">`},
+		"refreshed":        {"GET", "?all&refresh=2", 200, html, `<meta http-equiv="refresh" content="2">`},
+		"at the longest":   {"GET", "?refresh=3600", 200, html, `content="3600"`},
+		"too long a time":  {"GET", "?refresh=3601", 400, plain, `refresh: "3601"`},
+		"no time":          {"GET", "?refresh=0", 400, plain, `refresh: "0" is no number of seconds from 1 to 3600`},
+		"no number":        {"GET", "?refresh=2%3Burl%3Dx", 400, plain, `refresh: "2;url=x"`},
+		"a strange format": {"GET", "?format=<b>", 400, plain, `format: "<b>" is not json`},
+		"a long one":       {"GET", "?format=" + strings.Repeat("x", 1000), 400, plain, `format: "` + strings.Repeat("x", 80) + `" is not json`},
+		"a write":          {"POST", "?all", 405, plain, "only be read"},
+		"a removal":        {"DELETE", "", 405, plain, "only be read"},
+		"options":          {"OPTIONS", "", 405, plain, "only be read"},
 	} {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), row.method, "/debug/troupe/"+row.query, nil)
@@ -149,7 +148,6 @@ func TestWhatMayBeAsked(t *testing.T) {
 		require.Empty(t, w.Header().Get("Set-Cookie"), name)
 		require.Equal(t, row.code == 405, w.Header().Get("Allow") == "GET, HEAD", name)
 		require.NotContains(t, w.Body.String(), "<script", name)
-		require.LessOrEqual(t, len(w.Header().Get("Content-Type"))+len(w.Body.String()), 5000, name)
 	}
 }
 
