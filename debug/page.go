@@ -53,10 +53,10 @@ type status struct {
 	Trust     span // what is left of it
 	Cause     string
 	Watches   int
-	Requests  []session.Requests
-	Stalls    int    // among the last events
-	Longest   span   // of the stalls
-	Dropped   uint64 // events
+	Requests  []session.Requests // under way
+	Stalls    int                // among the last events
+	Longest   span               // of the stalls
+	Dropped   uint64             // events
 }
 
 type held struct {
@@ -133,7 +133,7 @@ func statusOf(snap session.Snapshot) status {
 	is := snap.Status
 	s := status{
 		Status: is, State: is.State.String(), SessionID: id(is.SessionID), Timeout: span(is.Timeout), Cause: text(is.Cause), Watches: snap.Watches,
-		Requests: snap.Requests, Dropped: snap.Dropped,
+		Requests: slices.DeleteFunc(snap.Requests, func(r session.Requests) bool { return r.Active == 0 }), Dropped: snap.Dropped,
 	}
 	if !is.TrustedUntil.IsZero() {
 		s.Trust = span(max(0, is.TrustedUntil.Sub(snap.Time)))
