@@ -33,12 +33,12 @@ TEST := $(GO) test -trimpath -count=1 -timeout $(TIMEOUT)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test test-real race mutants soak check lint manifests chaos chaos-check fuzz apidiff bench-peers growth benchstat cover house way tidy docs
+.PHONY: help deps build test test-real race mutants soak check lint manifests chaos chaos-check fuzz apidiff bench-peers growth benchstat cover house way tidy docs screenshots
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-deps: ## install ZooKeeper and the clients of others for the tests, if they are missing (Debian's packages; root or sudo); fetch the modules of make manifests
+deps: ## install ZooKeeper, the clients of others and a browser for the tests, if they are missing (Debian's packages; root or sudo); fetch the modules of make manifests
 	@tools/deps
 	cd test/deploy && $(GO) mod download
 
@@ -106,6 +106,9 @@ house: ## hold the source to its budgets: lines of each part, what a program wit
 
 way: ## print the functions that an operation runs, from each request, reply and event to the next: OP=lock, watch, config, election or item
 	@$(GO) run ./test/house -way $(OP)
+
+screenshots: ## write the pictures of the page of package debug into docs (it needs a browser)
+	TROUPE_TIER=real $(TEST) -run Screenshots ./debug -redraw
 
 tidy: ## bring go.mod and the formatting into order
 	$(GO) mod tidy

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/debug"
 	"github.com/troupe-go/troupe/fxmodule"
 	"github.com/troupe-go/troupe/health"
 	"github.com/troupe-go/troupe/internal/test/bubble"
@@ -314,6 +315,11 @@ func headOfHealth(mux *http.ServeMux, sess *session.Session, candidate *election
 	return nil
 }
 
+// That of package debug.
+func headOfDebug(mux *http.ServeMux, sess *session.Session) {
+	mux.Handle("/debug/troupe/", debug.Handler(sess))
+}
+
 // That of package actors: message, increment and counter are the reader's own.
 type message interface{ isMessage() }
 
@@ -483,6 +489,13 @@ func TestTheHeadsOfPackages(t *testing.T) {
 				mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 				require.Equal(t, code, w.Code, path)
 			}
+		},
+		"debug": func(_ context.Context, t *testing.T, sess *session.Session) {
+			mux := http.NewServeMux()
+			headOfDebug(mux, sess)
+			w := httptest.NewRecorder()
+			mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/debug/troupe/", nil))
+			require.Contains(t, w.Body.String(), "<h2>Session 0x")
 		},
 		"actors": func(ctx context.Context, t *testing.T, _ *session.Session) {
 			system, _ := actors.New()

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/troupe-go/troupe/debug"
 	"github.com/troupe-go/troupe/health"
 )
 
@@ -33,6 +34,7 @@ func handler(p Parts) (http.Handler, error) {
 	mux.Handle("GET /ready", ready)
 	mux.Handle("GET /live", health.Live(p.Session))
 	mux.Handle("GET /leading", health.Leading(p.Reminder))
+	mux.Handle("/debug/troupe/", debug.Handler(p.Session))
 	mux.HandleFunc("POST /letters", answer(func(ctx context.Context, body []byte) (any, error) {
 		return p.Letters.Put(ctx, body)
 	}))

@@ -8,6 +8,7 @@
 //	curl -d 'Ann, all is well.' localhost:8080/letters
 //	curl -T - localhost:8080/settings <<< '{"greeting": "Hello", "level": "DEBUG"}'
 //	curl localhost:8080/ready
+//	xdg-open http://localhost:8080/debug/troupe/
 //
 // It runs until it is interrupted, and then finishes the work in hand. service.go has the parts,
 // letters.go their functions, http.go the server; service_test.go shows it under faults.

@@ -21,7 +21,8 @@ var parts = []part{
 	{"internal/zkserver", []string{"internal/zkserver"}, 6324},
 	{"zktest", []string{"zktest"}, 2966},
 	{"internal", []string{"internal", "."}, 3184},
-	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "health", "cmd"}, 6338},
+	{"health, debug, telemetry", []string{"health", "debug", "telemetry"}, 1},
+	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "cmd"}, 6338},
 }
 
 // sums are the product as a user has it: what a program with all recipes links, what its tests link
@@ -29,7 +30,7 @@ var parts = []part{
 var sums = []part{
 	{"linked", nil, 38365}, // go list tells the folders
 	{"test tools", []string{"internal/zkserver", "zktest", "recipe/recipetest"}, 11197},
-	{"commands and fx", []string{"cmd", "fxmodule", "health"}, 5464},
+	{"commands and fx", []string{"cmd", "fxmodule", "health", "debug", "telemetry"}, 5464},
 }
 
 // wayTypes is how many types may have methods on the way of a held lock: see make way.
@@ -53,7 +54,7 @@ const faceTypes, faceNames = 17, 164
 const linkedPackages, linkedModules, linkedBytes = 141, 32, 10_600_000
 
 // layers are the folders of the root, from the ground up. A folder imports those before it.
-var layers = []string{"internal", "machine", "actors", "session", "gozk", "recipe", "recipes", "zktest", "health", "fxmodule", "cmd"}
+var layers = []string{"internal", "machine", "actors", "session", "gozk", "recipe", "recipes", "zktest", "debug", "telemetry", "health", "fxmodule", "cmd"}
 
 // upwards are today's imports against that order.
 var upwards = map[string]int{}
