@@ -54,6 +54,7 @@ var harmless = map[string]string{
 	"session.WithRetry": "a RetryPolicy is always one: what is negative is none",
 	"queue.WithError":   "a nil error is none",
 	"recipe.NewHandle":  "without a session it ends by Close alone",
+	"recipe.NewTenure":  "it describes what a host has",
 }
 
 func TestMisuses(t *testing.T) { //nolint:tparallel // what was tried is looked at when all has been

@@ -89,6 +89,7 @@ func sessions(w *world) (rows []row) {
 		each("session.WithDialer", session.WithDialer, with, nil, nil),
 		each("session.WithIdentity", session.WithIdentity, with, nil, "", "a\n", "\x1b[2J", "\u202e", "\xff", strings.Repeat("n", 240)),
 		each("session.WithLogger", session.WithLogger, with, nil, nil),
+		each("session.WithEvents", session.WithEvents, with, nil, nil),
 		each("session.WithSystem", session.WithSystem, with, nil, nil))
 }
 
