@@ -16,7 +16,8 @@
 //     service
 //   - recipes/fence: fencing tokens for resources outside ZooKeeper
 //   - recipe: the building blocks of recipes, for your own
-//   - fxmodule: everything as an fx module; health: probes for an orchestrator
+//   - fxmodule: everything as an fx module; health: probes for an orchestrator;
+//     telemetry: OpenTelemetry
 //   - zktest: an in-process ZooKeeper server for tests, with fault injection and virtual time;
 //     zktest/ensemble: real servers
 //   - actors: the supervised actors underneath

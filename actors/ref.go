@@ -55,6 +55,14 @@ func (sc Scope) Group(name, kind string) (Scope, error) {
 	return Scope{n}, nil
 }
 
+// Tree returns what is at the scope and below it.
+func (sc Scope) Tree() Node {
+	if sc.at == nil {
+		return Node{}
+	}
+	return sc.at.view()
+}
+
 // Stop stops everything below, and then the actor whose scope this is. It does not wait, and may be
 // called again.
 func (sc Scope) Stop() {

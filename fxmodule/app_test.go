@@ -7,10 +7,12 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"regexp"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -95,20 +97,27 @@ func collect(t *testing.T, reader sdkmetric.Reader) map[string]float64 {
 	return values
 }
 
-// outcomes are what troupe.queue.items counted.
-func outcomes(t *testing.T, reader sdkmetric.Reader) map[string]int64 {
+// by are the values of one metric by an attribute.
+func by(t *testing.T, reader sdkmetric.Reader, name string, key attribute.Key) map[string]float64 {
 	t.Helper()
-	counted := map[string]int64{}
+	values := map[string]float64{}
 	each(t, reader, func(m metricdata.Metrics) {
-		if m.Name != "troupe.queue.items" {
-			return
-		}
-		for _, p := range m.Data.(metricdata.Sum[int64]).DataPoints {
-			outcome, named := p.Attributes.Value("outcome")
-			require.True(t, named)
-			counted[outcome.AsString()] += p.Value
+		if data, is := m.Data.(metricdata.Gauge[int64]); is && m.Name == name {
+			for _, p := range data.DataPoints {
+				of, _ := p.Attributes.Value(key)
+				values[of.AsString()] = float64(p.Value)
+			}
 		}
 	})
+	return values
+}
+
+// outcomes are how often the log has each outcome of an item that was not processed.
+func outcomes(log *buffer) map[string]int {
+	counted := map[string]int{}
+	for _, of := range regexp.MustCompile(`outcome=(\w+)`).FindAllStringSubmatch(log.String(), -1) {
+		counted[of[1]]++
+	}
 	return counted
 }
 

@@ -1,6 +1,7 @@
 package fxmodule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +11,13 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/telemetry"
 )
 
 // Consume runs n workers, at most 10,000, that call fn with the items of the named [Queue], one
@@ -29,14 +31,12 @@ import (
 // If fn returns nil, the item is acknowledged. If fn returns an error or panics, the item goes back
 // to the queue, with that error (queue.WithError), and is delivered again after the pause of
 // queue.WithBackoff; a panic is logged with its stack. With queue.WithAutoAck nothing is
-// acknowledged or returned: an error is logged and counted, and the item is gone. Items that the
-// consumer skips are logged: see queue.Consumer.Errors. If the consumer ends by itself, the
-// application is shut down with exit code 1.
+// acknowledged or returned: an error is logged, and the item is gone. Items that the consumer skips
+// are logged: see queue.Consumer.Errors. If the consumer ends by itself, the application is shut
+// down with exit code 1.
 //
-// Each item is a span "troupe.consume" in the graph's trace.TracerProvider. The
-// metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged, returned, lost (the claim
-// was lost before the item was acknowledged or returned; another consumer gets the item), panicked,
-// and with queue.WithAutoAck done and failed; and troupe.queue.duration, the seconds that fn took.
+// Each item is a span "process <name>" in the graph's trace.TracerProvider, with a link to the span
+// in which it was put.
 func Consume(name string, n int, fn any, opts ...queue.ConsumeOption) fx.Option {
 	title := fmt.Sprintf("fxmodule.Consume(%q)", name)
 	if n < 1 || n > 10_000 {
@@ -46,35 +46,25 @@ func Consume(name string, n int, fn any, opts ...queue.ConsumeOption) fx.Option 
 		return fx.Error(err)
 	}
 	return running("Consume", name, fn, func(q *queue.Queue, call func(context.Context, *queue.Item) error, in worker) error {
-		c := &crew{in: in, name: name, size: n, fn: call, queue: q, opts: append([]queue.ConsumeOption{queue.WithWorkers(n)}, opts...), log: logger(in.Log), tracer: tracer(in.Tracers)}
+		c := &crew{in: in, name: name, size: n, fn: call, queue: q, opts: append([]queue.ConsumeOption{queue.WithWorkers(n)}, opts...), log: logger(in.Log), tracer: cmp.Or[trace.TracerProvider](in.Tracers, noop.NewTracerProvider()).Tracer("github.com/troupe-go/troupe/fxmodule")}
 		in.work(c.begin, c.run)
-		return c.instruments(in.Meters)
+		return nil
 	})
 }
 
 // crew are the workers of one Consume.
 type crew struct {
-	in       worker
-	name     string // the queue's
-	size     int    // how many workers
-	fn       func(ctx context.Context, i *queue.Item) error
-	queue    *queue.Queue
-	opts     []queue.ConsumeOption
-	log      *slog.Logger
-	tracer   trace.Tracer
-	items    metric.Int64Counter
-	duration metric.Float64Histogram
+	in     worker
+	name   string // the queue's
+	size   int    // how many workers
+	fn     func(ctx context.Context, i *queue.Item) error
+	queue  *queue.Queue
+	opts   []queue.ConsumeOption
+	log    *slog.Logger
+	tracer trace.Tracer
 
 	consumer *queue.Consumer // set by begin
 	ended    sync.Once       // of several workers one reports the end of the consumer
-}
-
-func (c *crew) instruments(mp metric.MeterProvider) error {
-	m := meter(mp)
-	var errs [2]error
-	c.items, errs[0] = m.Int64Counter("troupe.queue.items", metric.WithDescription("items worked on"))
-	c.duration, errs[1] = m.Float64Histogram("troupe.queue.duration", metric.WithUnit("s"), metric.WithDescription("how long an item took"))
-	return errors.Join(errs[:]...)
 }
 
 func (c *crew) begin() (err error) {
@@ -155,18 +145,16 @@ func (c *crew) consumerEnded() {
 }
 
 func (c *crew) handle(i *queue.Item) {
-	of := attribute.String("queue", c.name)
-	ctx, span := c.tracer.Start(i.Context(), "troupe.consume", trace.WithAttributes(of, attribute.String("item", i.ID()), attribute.Int("attempt", i.Attempt())))
+	ctx, span := c.tracer.Start(i.Context(), "process "+c.name, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithLinks(telemetry.Link(i)), trace.WithAttributes(
+		attribute.String("messaging.system", "troupe"), attribute.String("messaging.operation.name", "process"), attribute.String("messaging.operation.type", "process"),
+		attribute.String("messaging.destination.name", c.name), attribute.String("messaging.message.id", i.ID()), attribute.Int("troupe.attempt", i.Attempt())))
 	defer span.End()
-	begun := time.Now()
 	err := recovered(func() error { return c.fn(ctx, i) })
-	c.duration.Record(context.WithoutCancel(ctx), time.Since(begun).Seconds(), metric.WithAttributes(of))
 	outcome := c.settle(ctx, i, err)
 	if p, panicked := errors.AsType[*panicError](err); panicked {
 		outcome = "panicked"
 		c.log.Error("a job panicked", "queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "panic", p.value, "stack", string(p.stack))
 	}
-	c.items.Add(context.WithoutCancel(ctx), 1, metric.WithAttributes(of, attribute.String("outcome", outcome)))
 	if err != nil {
 		span.RecordError(err)
 		span.SetStatus(codes.Error, err.Error())
@@ -175,7 +163,7 @@ func (c *crew) handle(i *queue.Item) {
 }
 
 // settle acknowledges an item, or puts it back if the function failed; an item without a Hold, of
-// WithAutoAck, is gone. The outcome is for metrics. The item's own context does not bound the call,
+// WithAutoAck, is gone. The outcome is for the log. The item's own context does not bound the call,
 // since it ends with the item; the consumer's end does.
 func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string {
 	switch {

@@ -40,7 +40,7 @@
 // # Which file for which task
 //
 //   - module.go: the session, its start and end, the embedded server; session.go: further sessions
-//   - config.go, tls.go: the configuration; observe.go: metrics
+//   - config.go, tls.go: the configuration
 //   - named.go: the named instances; function.go: what fx provides for functions
 //   - leader.go, consume.go, follow.go: functions that run; worker.go: their start, stop and panics
 package fxmodule

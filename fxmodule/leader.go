@@ -5,10 +5,6 @@ import (
 	"errors"
 	"log/slog"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/recipe"
@@ -27,14 +23,10 @@ import (
 // the term was over: then the error is only logged. A panic in fn always shuts the application
 // down, and its stack is logged. The application is also shut down if the election itself ends. An
 // election has one RunLeader: fx.New and fx.ValidateApp refuse a second.
-//
-// Each term is a span "troupe.lead" in the graph's trace.TracerProvider. The metric.MeterProvider
-// gets troupe.election.terms, the number of terms, and troupe.election.leading, which is 1 while fn
-// runs.
 func RunLeader(name string, fn any) fx.Option {
 	at := recipe.Caller()
 	run := running("RunLeader", name, fn, func(e *election.Election, call func(context.Context, *election.Term) error, in worker) error {
-		r := &reign{name: name, fn: call, running: make(chan struct{}, 1), tracer: tracer(in.Tracers), log: logger(in.Log)}
+		r := &reign{name: name, fn: call, running: make(chan struct{}, 1), log: logger(in.Log)}
 		in.work(nil, func(ctx context.Context) error {
 			defer context.AfterFunc(ctx, func() { // the stop begins
 				r.running <- struct{}{}               // waits for fn
@@ -45,7 +37,7 @@ func RunLeader(name string, fn any) fx.Option {
 			})()
 			return in.ended(ctx, e.Run(recipe.AskedAt(ctx, at), r.lead))
 		})
-		return r.instruments(in.Meters)
+		return nil
 	})
 	return fx.Options(run, fx.Provide(fx.Annotated{Name: name, Target: func() onlyRunLeader { return onlyRunLeader{} }}))
 }
@@ -59,35 +51,16 @@ type reign struct {
 	name    string
 	fn      func(ctx context.Context, t *election.Term) error
 	log     *slog.Logger
-	tracer  trace.Tracer
-	terms   metric.Int64Counter
-	leading metric.Int64UpDownCounter
 	running chan struct{} // a mutex, which is locked while fn runs
 }
 
-func (r *reign) instruments(mp metric.MeterProvider) error {
-	m := meter(mp)
-	var errs [2]error
-	r.terms, errs[0] = m.Int64Counter("troupe.election.terms", metric.WithDescription("terms that this process has begun"))
-	r.leading, errs[1] = m.Int64UpDownCounter("troupe.election.leading", metric.WithDescription("1 while this process leads"))
-	return errors.Join(errs[:]...)
-}
-
 func (r *reign) lead(ctx context.Context, t *election.Term) error {
-	of := attribute.String("election", r.name)
-	ctx, span := r.tracer.Start(ctx, "troupe.lead", trace.WithAttributes(of, attribute.Int64("token", t.Token())))
-	defer span.End()
-	r.terms.Add(ctx, 1, metric.WithAttributes(of))
-	r.leading.Add(ctx, 1, metric.WithAttributes(of))
-	defer r.leading.Add(context.WithoutCancel(ctx), -1, metric.WithAttributes(of))
 	r.running <- struct{}{}
 	err := recovered(func() error { return r.fn(ctx, t) })
 	<-r.running
 	if err == nil {
 		return nil
 	}
-	span.RecordError(err)
-	span.SetStatus(codes.Error, err.Error())
 	if p, panicked := errors.AsType[*panicError](err); panicked {
 		r.log.Error("the leader's function panicked", "election", r.name, "token", t.Token(), "panic", p.value, "stack", string(p.stack))
 		return err

@@ -12,9 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/fxmodule"
@@ -141,32 +138,4 @@ func TestALeaderIsNamedByItsOption(t *testing.T) {
 		require.Regexp(t, `returns at once.*path=/other asked=\S*/`+inner, log.String())
 		require.NoError(t, a.Stop(bubble.Minute(t)))
 	})
-}
-
-// TestTelemetry: metrics and spans go to the providers in the graph.
-func TestTelemetry(t *testing.T) {
-	t.Parallel()
-	_, cfg := servers(t)
-	meters, reader := metered()
-	spans := tracetest.NewSpanRecorder()
-	leads := make(chan struct{})
-	a := app(t, cfg,
-		meters, fx.Provide(func() trace.TracerProvider { return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)) }),
-		fxmodule.Election("reports", "/e"),
-		fxmodule.RunLeader("reports", func(ctx context.Context, _ *election.Term) error {
-			close(leads)
-			<-ctx.Done()
-			return nil
-		}))
-	bubble.Within(t, time.Minute, leads)
-	values := collect(t, reader)
-	require.InDelta(t, 1, values["troupe.session.connected"], 0)
-	require.InDelta(t, 1, values["troupe.session.epoch"], 0)
-	require.Positive(t, values["troupe.session.trust"])
-	require.InDelta(t, 1, values["troupe.election.terms"], 0)
-	require.InDelta(t, 1, values["troupe.election.leading"], 0)
-	require.NoError(t, a.Stop(bubble.Minute(t)))
-	require.InDelta(t, 0, collect(t, reader)["troupe.election.leading"], 0)
-	require.Len(t, spans.Ended(), 1)
-	require.Equal(t, "troupe.lead", spans.Ended()[0].Name())
 }

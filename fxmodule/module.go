@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/actors"
@@ -15,6 +16,7 @@ import (
 	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/telemetry"
 )
 
 // Module provides a *session.Session and its *actors.System, by a [Config] in the graph, and
@@ -22,11 +24,9 @@ import (
 // session, except in [On]. Module calls [Config.Validate] first; with an error the application does
 // not start.
 //
-// The graph's metric.MeterProvider gets troupe.session.connected, 1 while the session is connected
-// and otherwise 0; troupe.session.epoch, the number of the epoch; and troupe.session.trust, for how
-// many seconds the session may still be trusted if nothing more is heard. It goes down to 0 while
-// nothing depends on the session.
-var Module = fx.Module("troupe", fx.Provide(newSystem, newBudget, func() wirings { return wirings{} }), opened("", "fxmodule.Module", "fxmodule.Options"), needed(""))
+// The graph's metric.MeterProvider and trace.TracerProvider are told of the session and of all that
+// is on it by package telemetry, in which named instances have their names.
+var Module = fx.Module("troupe", fx.Provide(newSystem, newBudget, func() wirings { return wirings{} }, func() *names { return &names{all: make(map[place]string)} }), opened("", "fxmodule.Module", "fxmodule.Options"), needed(""))
 
 // newSystem makes the application's system, which is closed after all actors in it.
 func newSystem(lc fx.Lifecycle, b *budget, in struct {
@@ -61,6 +61,8 @@ type inputs struct {
 	Shutdowner fx.Shutdowner
 	Log        *slog.Logger         `optional:"true"`
 	Meters     metric.MeterProvider `optional:"true"`
+	Tracers    trace.TracerProvider `optional:"true"`
+	Names      *names
 }
 
 // opened provides a session, which is connected and closed with the application: the module's, with
@@ -84,20 +86,29 @@ func opened(name, title, extraTitle string) fx.Option {
 		if dial := in.Named.dialer; dial != nil {
 			opts = append(opts, session.WithDialer(dial))
 		}
-		opts = append(opts, session.WithSystem(in.System), recipe.WithDeferredStart())
+		opts = append(opts, session.WithSystem(in.System), recipe.WithDeferredStart(), in.telemetry(name))
 		s, err := session.New(servers, opts...)
 		if err != nil { // Validate has accepted the Config
 			return nil, fmt.Errorf("%s: %w", extraTitle, err)
 		}
 		l := &life{title: title, session: s, servers: servers, lazy: cfg.Startup == StartupLazy, shutdowner: in.Shutdowner, log: log, budget: in.Budget}
 		in.Lifecycle.Append(fx.Hook{OnStart: l.start, OnStop: l.stop})
-		return s, observe(in.Meters, s, name, in.Lifecycle)
+		return s, nil
 	}
 	gather := func(c Config, o *extraOptions, d development.Dialer) namedInputs { return namedInputs{c, o, d} }
 	optional := tag(name) + ` optional:"true"`
 	return fx.Module(title, // in which the constructor of namedInputs is private: each session has its own
 		fx.Provide(fx.Annotate(gather, fx.ParamTags(tag(name), optional, optional)), fx.Private),
 		fx.Provide(fx.Annotated{Name: name, Target: open}))
+}
+
+// telemetry reports the session of that name to the providers of the graph.
+func (in *inputs) telemetry(name string) session.Option {
+	set := []telemetry.Setting{telemetry.WithNames(in.Names.of)}
+	if name != "" { // a further session
+		set = append(set, telemetry.WithSessionName(name))
+	}
+	return telemetry.Option(in.Meters, in.Tracers, set...)
 }
 
 // Options adds options to those with which [Module] makes its session by the [Config]:

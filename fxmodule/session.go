@@ -11,8 +11,8 @@ import (
 
 // NamedSession provides a further *session.Session, under a name. It needs [Module] and a [Config]
 // of that name in the graph; opts are what [Options] is for the module's session. The session is
-// connected and closed like the module's, and its metrics have the attribute "session". [On] makes
-// instances use it.
+// connected and closed like the module's, and its metrics have the attribute troupe.session.name.
+// [On] makes instances use it.
 //
 //	fx.Supply(fx.Annotate(europe, fx.ResultTags(`name:"eu"`))), // a Config
 //	fxmodule.NamedSession("eu"),

@@ -103,7 +103,7 @@ func TestASecondSession(t *testing.T) {
 		each(t, reader, func(m metricdata.Metrics) {
 			if m.Name == "troupe.session.connected" {
 				for _, p := range m.Data.(metricdata.Gauge[int64]).DataPoints {
-					name, _ := p.Attributes.Value("session")
+					name, _ := p.Attributes.Value("troupe.session.name")
 					measured = append(measured, name.AsString())
 				}
 			}

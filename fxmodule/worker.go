@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/fx"
 
@@ -25,7 +24,6 @@ type surroundings struct {
 	Lifecycle  fx.Lifecycle
 	Shutdowner fx.Shutdowner
 	Log        *slog.Logger         `optional:"true"`
-	Meters     metric.MeterProvider `optional:"true"`
 	Tracers    trace.TracerProvider `optional:"true"`
 }
 

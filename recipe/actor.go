@@ -34,6 +34,7 @@ func newActor(h *Host, self actors.Self[message]) *actor {
 		a.grants = newGrants(h.core, a)
 	}
 	if self.Incarnation() > 1 {
+		h.Emit(session.Event{Kind: session.EventRestarted, Attempt: self.Incarnation() - 1})
 		a.recover(v)
 	}
 	return a

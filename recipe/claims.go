@@ -16,6 +16,8 @@ type ClaimsConfig struct {
 	Session *session.Session
 	Kind    string                 // of recipe, shown in the live tree
 	Machine func() machine.Machine // a fresh one for each incarnation
+	Process string                 // its name, as events and snapshots have it
+	Holding string                 // the word for the state in which it holds; "": "holding"
 
 	// Its znodes.
 	Path   string        // the parent of the contenders; of the form Alone, the own znode itself
@@ -51,6 +53,7 @@ type core struct {
 	host    *Host
 	ledger  ledger
 	endWait func() Holder             // of the standing intent's wait, nil: it does not wait; see readHolder
+	ahead   atomic.Int32              // the contenders that are ahead, by the last listing
 	lostAt  atomic.Pointer[time.Time] // when a possession was lost, the first since one was won or an intent withdrawn; nil: none was
 
 	wrap  func(*Possession) any                    // what the application gets for a possession
@@ -62,11 +65,11 @@ type core struct {
 func NewClaims[P any](cfg ClaimsConfig, wrap func(*Possession) P) (*Claims[P], error) {
 	won := notify.NewHandoff[P]()
 	i := &Claims[P]{won: won, core: &core{
-		cfg: cfg, host: newHost(Config{Session: cfg.Session, Kind: cfg.Kind, Path: cfg.Path, ACL: cfg.ACL, Machine: cfg.Machine, Ended: cfg.Ended}),
+		cfg: cfg, host: newHost(Config{Session: cfg.Session, Kind: cfg.Kind, Name: cfg.Process, Path: cfg.Path, ACL: cfg.ACL, Machine: cfg.Machine, Ended: cfg.Ended}),
 		wrap:  func(p *Possession) any { return wrap(p) },
 		offer: func(wrapped any, received func()) offer { return won.Offer(wrapped.(P), received) },
 	}}
-	i.core.host.core = i.core
+	i.core.host.core, i.core.host.state.name = i.core, machine.Idle.String()
 	if err := i.core.host.start(); err != nil {
 		return nil, err
 	}
@@ -193,6 +196,7 @@ func (i *Claims[P]) Close(ctx context.Context) error {
 // tellWanted tells the machine of an intent that was entered.
 func (c *core) tellWanted(in *intent) {
 	Start(c.cfg.Session)
+	c.host.Emit(session.Event{Kind: session.EventWanted})
 	c.host.ref.Tell(wanted{in.id})
 }
 

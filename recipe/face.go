@@ -88,6 +88,7 @@ const (
 // client is the part of a session that a host uses.
 type client interface {
 	seam.Client
+	Describe(f func(*session.Snapshot))
 	Commit(number uint64, ops []session.Op, done func([]session.Result, error))
 	End(h *session.Hold, cause error) bool
 	Hold(number uint64, path string, token int64, ended func(cause error)) (*session.Hold, error)
@@ -122,6 +123,12 @@ func EnsureAbove(ctx context.Context, s *session.Session, path string, times int
 // Logger is the logger of a session: see session.WithLogger.
 func Logger(s *session.Session) *slog.Logger {
 	return seam.Logger.(func(*session.Session) *slog.Logger)(s)
+}
+
+// Headers are what travels with an item that is put with ctx, names and values by turns: the trace
+// of package telemetry; nil without it.
+func Headers(ctx context.Context, s *session.Session) []string {
+	return seam.Headers.(func(context.Context, *session.Session) []string)(ctx, s)
 }
 
 // Identity is how contenders of a session identify themselves: see session.WithIdentity.

@@ -68,7 +68,7 @@ func (g *grants) carryOut(e machine.Effect) bool {
 		g.endByMachine(e)
 	case machine.Revoked:
 		if in := g.ledger.find(e.Claim); in != nil && in.held != nil {
-			in.held.revoked.Close()
+			g.revoke(in.held)
 		}
 	case machine.Freed:
 		g.free(e.Claim)
@@ -84,6 +84,8 @@ func (g *grants) carryOut(e machine.Effect) bool {
 
 func (g *grants) publish(s machine.Standing) {
 	g.published = s.Phase
+	g.core.ahead.Store(int32(s.Ahead))
+	g.host.SetState(g.core.word(s.Phase))
 	g.core.readHolder(s.Phase)
 	g.host.client.StandBy(g.host.now().epoch, g.imminent(s))
 	g.core.cfg.Publish(s)
@@ -123,10 +125,14 @@ func (g *grants) grant(e machine.Grant) {
 // first, since this possession may be lost before Hold returns; if there is no possession, the time
 // is put back.
 func (g *grants) possession(in *intent, e machine.Grant) (*Possession, error) {
-	p := &Possession{claim: e.Claim, session: g.host.now().session, asked: in.asked, since: time.Now(), at: g.core.cfg.Session.Path(g.core.cfg.Path), offered: !in.once}
+	p := &Possession{
+		claim: e.Claim, session: g.host.now().session, epoch: e.Epoch, token: e.Token, asked: in.asked, since: time.Now(), waited: g.ledger.waited(in),
+		at: g.host.at, offered: !in.once,
+	}
 	before := g.core.lostAt.Swap(nil)
 	hold, err := g.host.client.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
 		p.drop()
+		p.tellEnded(g.host, cause)
 		if !isReleased(cause) {
 			g.core.lostAt.CompareAndSwap(nil, new(time.Now()))
 			g.core.recall(p)
@@ -138,6 +144,7 @@ func (g *grants) possession(in *intent, e machine.Grant) (*Possession, error) {
 		return nil, err
 	}
 	p.Hold = hold
+	p.tellGranted(g.host)
 	if before != nil {
 		p.without = max(time.Since(*before), 1)
 	}

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,8 @@ type Config struct {
 	Session *session.Session
 	Kind    string // of recipe, shown in the live tree and in errors
 	Path    string
+	Recipe  string        // as events and snapshots name it: that of its package; "": Kind
+	Name    string        // of the process or member, as events and snapshots have it
 	ACL     []session.ACL // of the znodes that are made for it, parents included; nil: the session's
 
 	// UntilExpiry lets the holds outlive trust: see barrier.WithUntilExpiry.
@@ -37,6 +40,10 @@ type Config struct {
 	// actor, one at a time, and must not block.
 	Perform func(e machine.Effect)
 
+	// Describe, if not nil, adds what the instance holds and waits for to a snapshot. It must not
+	// block.
+	Describe func(*session.Snapshot)
+
 	// Ended, if not nil, is called once when the instance has ended, before Done closes.
 	Ended func(err error)
 }
@@ -44,7 +51,9 @@ type Config struct {
 // Host is one instance of a recipe. The recipe's face is built on it.
 type Host struct {
 	cfg    Config
-	core   *core // of Claims; nil: the machine does not grant
+	kind   string // as events have it
+	at     string // its absolute path
+	core   *core  // of Claims; nil: the machine does not grant
 	end    notify.End
 	ref    actors.Ref[message]
 	client client
@@ -57,6 +66,7 @@ type Host struct {
 	cause   error                      // why the instance ends, if not by Close
 	closing bool                       // Close was called
 	stopped bool                       // by the machine, without an error
+	state   state
 }
 
 // view is the state of the session by its last notice.
@@ -77,7 +87,7 @@ func New(cfg Config) (*Host, error) {
 }
 
 func newHost(cfg Config) *Host {
-	return &Host{cfg: cfg, holds: make(map[*session.Hold]struct{})}
+	return &Host{cfg: cfg, kind: cmp.Or(cfg.Recipe, cfg.Kind), holds: make(map[*session.Hold]struct{})}
 }
 
 func (h *Host) start() error {
@@ -87,6 +97,7 @@ func (h *Host) start() error {
 	case h.cfg.Machine == nil:
 		return errors.New("recipe.New: Machine: nil")
 	}
+	h.at, h.state.since = h.cfg.Session.Path(h.cfg.Path), time.Now()
 	h.mu.Lock() // the actor needs the client, and waits for the mutex first
 	defer h.mu.Unlock()
 	name := h.cfg.Kind + ":" + h.cfg.Path
@@ -107,6 +118,7 @@ func (h *Host) start() error {
 		return err
 	}
 	h.client = made.(client)
+	h.client.Describe(h.describe)
 	if h.cfg.UntilExpiry {
 		h.client.UntilExpiry()
 	}
@@ -271,6 +283,7 @@ func (h *Host) ended(cause error) {
 	err = h.failed(err)
 	h.endHolds(ofHolds)
 	client.Leave()
+	h.endState(err)
 	defer func() { // also if the recipe's own function panics
 		h.end.Set(err)
 		if h.core != nil {

@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"errors"
+	"time"
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
@@ -29,6 +30,7 @@ func (g *grants) saw(ev machine.Event) {
 		delete(g.leaving, ev.Path)
 		g.gone(ev.Path)
 	case machine.Entered:
+		g.tellQueued(ev)
 		if r := g.replacing; r.epoch == ev.Epoch {
 			g.replacing = replacement{}
 			if ev.Err == nil && r.path != "" {
@@ -129,7 +131,7 @@ func (g *grants) withdrawn(in *intent) bool {
 func (g *grants) clearHeld(in *intent) {
 	g.ledger.mu.Lock()
 	defer g.ledger.mu.Unlock()
-	in.held = nil
+	in.held, in.since = nil, time.Now()
 }
 
 // forget confirms the release of every possession: all znodes are gone with their epoch.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
@@ -30,6 +31,7 @@ type intent struct {
 	// Guarded by the ledger's mutex.
 	withdrawn bool
 	held      *Possession
+	since     time.Time // since when it waits
 }
 
 // caller waits for a possession, in Claim or in Downgrade.
@@ -80,7 +82,7 @@ func (l *ledger) addLocked(once, try bool, by Asked) *intent {
 		return nil
 	}
 	l.last++
-	in := &intent{id: l.last, once: once, try: try, asked: by}
+	in := &intent{id: l.last, once: once, try: try, asked: by, since: time.Now()}
 	if once {
 		in.caller.outcome = make(chan outcome, 1)
 	}
@@ -167,6 +169,13 @@ func (l *ledger) close() []*intent {
 	l.closing = true
 	l.standing = nil
 	return slices.Clone(l.intents)
+}
+
+// waited is for how long an intent has waited.
+func (l *ledger) waited(in *intent) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(in.since)
 }
 
 // give records the possession of an intent, and its znode.

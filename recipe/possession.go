@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,9 +25,13 @@ type Possession struct {
 	// What it is, set once.
 	claim   machine.Claim
 	session int64
+	epoch   uint64
+	token   int64
 	at      string // the absolute path of its recipe
 	asked   Asked
 	since   time.Time
+	waited  time.Duration // until then, since the intent or its last possession's end
+	told    sync.Once     // that it was granted: see tellGranted
 	without time.Duration // since the instance's last possession was lost; 0: that was not lost
 
 	// How the application gets it: from the channel Won, or as the result of a call.

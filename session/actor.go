@@ -244,8 +244,8 @@ func (a *sessionActor) onBegun() {
 	e := a.epoch
 	e.begun = true
 	a.began = machine.EpochBegan{Epoch: e.number, SessionID: e.sessionID}
-	g.changed()
 	g.epochBegun(e)
+	g.changed()
 	clients := g.inOrder()
 	g.unlock()
 	for _, t := range clients {

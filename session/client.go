@@ -32,6 +32,8 @@ type client struct {
 	number  uint64
 	space   namespace // the session's, with the ACL of the client's znodes
 	lasting bool      // see UntilExpiry
+
+	describe atomic.Pointer[func(*Snapshot)] // nil: it is in no snapshot
 	// Its events.
 	left    atomic.Bool // no event is delivered any more
 	telling sync.Mutex  // held while an event is delivered; guards told and down

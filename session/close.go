@@ -159,6 +159,8 @@ func (s *Session) finish(cause error, alone bool) bool {
 		if err != nil && (alone || s.lifetime.unheard.Load()) {
 			s.log.Warn("the ZooKeeper session could not be closed", "error", err)
 		}
+		s.events.add(Event{Kind: EventClosed, Err: cause})
+		s.events.close()
 	}()
 	return true
 }

@@ -90,7 +90,7 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 			require.ErrorIs(w, call(w.ctx), session.ErrClosed, name)
 		}
 		require.ErrorIs(w, s.Connect(w.ctx), session.ErrClosed)
-		require.ErrorIs(w, errOf(s.Client("late", func(session.Event) {})), session.ErrClosed)
+		require.ErrorIs(w, errOf(s.Client("late", func(session.ClientEvent) {})), session.ErrClosed)
 		_, err := h.Commit(w.ctx, session.DeleteOp("/a", -1))
 		isAll(w, err, session.ErrLost, session.ErrClosed)
 		bubble.Closed(w, s.WatchData(w.ctx, "/a"))

@@ -48,7 +48,7 @@ func (e *epoch) connect(slow bool, seen int64) (*zkconn.Conn, error) {
 	s := e.session
 	return zkconn.Open(zkconn.Config{
 		Servers: s.cfg.servers, Timeout: s.cfg.timeout, Slow: slow, MaxPacket: s.cfg.maxPacket, Seen: seen,
-		Dial: s.cfg.dial, Secure: s.cfg.secure(), Stake: e.atStake, Auth: s.cfg.credentials(), Logger: s.log.With("epoch", e.number),
+		Dial: s.cfg.dial, Secure: s.cfg.secure(), Stake: e.atStake, Auth: s.cfg.credentials(), Logger: s.log.With("epoch", e.number), Counts: &s.requests,
 	}, e.hear)
 }
 

@@ -101,10 +101,10 @@ func Saved(host string, id int64, password []byte, servers ...string) []byte {
 // What only recipes see, and these tests.
 type (
 	Client       = client
+	ClientEvent  = seam.Event
 	Disconnected = machine.Suspended
 	EpochBegan   = machine.EpochBegan
 	EpochEnded   = seam.EpochEnded
-	Event        = seam.Event
 	Fired        = machine.Fired
 	Found        = seam.Found
 	Join         = seam.Join
@@ -124,7 +124,7 @@ var (
 	ValidateACL = validateACL
 )
 
-func (s *Session) Client(name string, on func(Event), acl ...ACL) (*Client, error) {
+func (s *Session) Client(name string, on func(ClientEvent), acl ...ACL) (*Client, error) {
 	return s.newClient(name, on, acl...)
 }
 

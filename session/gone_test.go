@@ -55,7 +55,7 @@ func (w *harness) part() *parted {
 	p.s = w.open(session.WithTimeout(timeout), session.WithDialer(from.Dialer()), session.WithAuth("digest", []byte("a:b")))
 	p.id = id(p.s)
 	t := w.client(p.s)
-	_, err := p.s.Client("witness", func(n session.Event) {
+	_, err := p.s.Client("witness", func(n session.ClientEvent) {
 		if n, ok := n.(session.EpochEnded); ok {
 			p.ends = append(p.ends, toldEnd{n, w.serverHas(p.held.Path())})
 		}

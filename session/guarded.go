@@ -44,6 +44,11 @@ type guarded struct {
 	story  story         // the log
 	said   State         // as published
 	left   time.Time     // when said was Connected last, unless it is; zero: never
+	// Events: see events.inTurn.
+	was      State     // the state that the last event told
+	notSince time.Time // since when it is not Connected
+	told     []Event   // to be added by unlock
+	turns    uint64    // how many sections have had events
 	// What recipes have.
 	clients     map[*client]struct{}
 	clientCount uint64             // how many there have been
@@ -66,11 +71,17 @@ func newGuarded(s *Session) guarded {
 // unlock releases the mutex, finishes the holds that were ended under it, and writes the lines of
 // the log that were said under it.
 func (g *guarded) unlock() {
-	ended, lines := g.ended, g.story.lines
-	g.ended, g.story.lines = nil, nil
+	ended, lines, told, turn := g.ended, g.story.lines, g.told, g.turns
+	g.ended, g.story.lines, g.told = nil, nil, nil
+	if len(told) > 0 {
+		g.turns++
+	}
 	g.session.state.mu.Unlock()
 	if len(ended) > 0 {
 		finish(ended)
+	}
+	if len(told) > 0 {
+		g.session.events.inTurn(turn, told)
 	}
 	for _, log := range lines {
 		log()
@@ -126,6 +137,7 @@ func (g *guarded) changed() {
 	}
 	g.said = now.State
 	g.session.topic.Publish(now)
+	g.emitState()
 }
 
 // connectedAt is when the session was connected last, which may be now; zero: never.
@@ -136,6 +148,38 @@ func connectedAt(s *Session) time.Time {
 		return time.Now()
 	}
 	return g.left
+}
+
+// emit adds an event of the session's own when the mutex is released.
+func (g *guarded) emit(ev Event) {
+	if e := g.cur; e != nil && ev.Epoch == 0 {
+		ev.Epoch, ev.SessionID = e.number, e.sessionID
+	}
+	ev.Time = time.Now()
+	g.told = append(g.told, ev)
+}
+
+// emitState emits a change of the state that no other event tells.
+func (g *guarded) emitState() {
+	from, to := g.was, g.stateNow()
+	g.was = to
+	ev := Event{From: from.String(), To: to.String(), Err: g.outage(nil)}
+	if from == Connected && to != from {
+		g.notSince = time.Now()
+	}
+	switch {
+	case from == to:
+		return
+	case to == Connected:
+		ev.Kind, ev.Took = EventConnected, time.Since(g.notSince)
+	case to == Suspended:
+		ev.Kind = EventSuspended
+	case to == Untrusted:
+		ev.Kind, ev.Took = EventUntrusted, g.story.silent(g.session.now())
+	default:
+		return // EventStarted, EventEpochEnded, EventClosed
+	}
+	g.emit(ev)
 }
 
 // current is the present epoch if it has this number and has not ended.

@@ -483,7 +483,7 @@ func (w *harness) transactions() (n int) {
 type client struct {
 	*session.Client
 	mu     sync.Mutex
-	events []session.Event
+	events []session.ClientEvent
 	times  []time.Time
 }
 
@@ -496,7 +496,7 @@ func (w *harness) client(s *session.Session) *client {
 	return t
 }
 
-func (t *client) take(n session.Event) {
+func (t *client) take(n session.ClientEvent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.events = append(t.events, n)
@@ -516,7 +516,7 @@ func (t *client) told() []string {
 	return short
 }
 
-func brief(n session.Event) string {
+func brief(n session.ClientEvent) string {
 	switch n := n.(type) {
 	case session.EpochBegan:
 		if n.Trusted {
@@ -542,7 +542,7 @@ func brief(n session.Event) string {
 }
 
 // at is when the client was first told an event of this type.
-func at[N session.Event](t *client) time.Time {
+func at[N session.ClientEvent](t *client) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, n := range t.events {

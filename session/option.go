@@ -55,6 +55,23 @@ type config struct {
 	log       *slog.Logger
 	system    *actors.System // nil: one of its own
 	file      string         // of WithSessionFile; "": none
+	hooks     []func(*Session, Event)
+	headers   func(context.Context) []string // of items that are put: see seam.Headers; nil: none
+}
+
+// withHooks is seam.Hooks: begin is called for each session that is made with the option. What it
+// returns may be nil.
+func withHooks(begin func() (func(*Session, Event), func(context.Context) []string, error)) Option {
+	return func(c *config) error {
+		f, headers, err := begin()
+		if err != nil {
+			return err
+		}
+		if c.headers = headers; f != nil {
+			c.hooks = append(c.hooks, f)
+		}
+		return nil
+	}
 }
 
 // WithTimeout asks for a session timeout; 10 seconds by default. The servers limit it by their

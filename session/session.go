@@ -17,6 +17,7 @@ import (
 	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/lease"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Session is a connection to ZooKeeper that outlives ZooKeeper sessions: it has one after another,
@@ -40,6 +41,9 @@ type Session struct {
 	sender sender
 	znodes znodes
 	file   *sessionFile // nil: there is none
+	events *events
+
+	requests zkconn.Counts
 }
 
 // State is the state of a session.
@@ -89,6 +93,7 @@ func New(servers []string, opts ...Option) (*Session, error) {
 		cfg: cfg, log: cfg.log, clock: clock{base: time.Now()}, system: cfg.system,
 		topic: notify.NewTopic[Status](), space: namespace{root: cfg.root, acl: cfg.acl, rootACL: cfg.acl, log: cfg.log},
 	}
+	s.events = newEvents(s)
 	s.tasks.crashed = s.crashed
 	s.tasks.life, s.tasks.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
 	s.sender = sender{state: &s.state, tasks: &s.tasks, lifetime: &s.lifetime, start: s.start, retry: cfg.retry, most: cfg.maxPacket}
@@ -210,7 +215,10 @@ func beside(s, other *Session) bool {
 func (s *Session) start() {
 	g := s.state.lock()
 	first := !g.started && !g.closing
-	g.started = g.started || first
+	if first {
+		g.started, g.notSince = true, time.Now()
+		g.emit(Event{Kind: EventStarted})
+	}
 	g.unlock()
 	if first {
 		s.ref.Tell(begin{})
@@ -282,6 +290,7 @@ func init() {
 	seam.Beside = beside
 	seam.ConnectedAt = connectedAt
 	seam.DeferStart = Option(func(c *config) error { c.deferred = true; return nil })
+	seam.Emit = func(s *Session, ev Event) { s.events.add(ev) }
 	seam.EnsureAbove = func(ctx context.Context, s *Session, path string, times int) error {
 		s.znodes.pauseIfRepeated(ctx, times, "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(path))
 		return s.EnsurePath(ctx, parentOf(path))
@@ -292,6 +301,16 @@ func init() {
 	seam.Identity = func(s any) znode.Identity { return s.(*Session).cfg.identity }
 	seam.JoinHolds = joinHolds
 	seam.Logger = func(s *Session) *slog.Logger { return s.log }
+	seam.Headers = func(ctx context.Context, s *Session) []string {
+		if headers := s.cfg.headers; headers != nil {
+			return headers(ctx)
+		}
+		return nil
+	}
+	seam.Hooks = withHooks
+	for _, d := range zkconn.Bounds {
+		seam.RequestBounds = append(seam.RequestBounds, d.Seconds())
+	}
 	seam.Reaches = reaches
 	seam.Start = (*Session).start
 	seam.Under = under

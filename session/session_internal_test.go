@@ -24,7 +24,7 @@ func withClient(t *testing.T, test func(t *testing.T, s *Session, client *Client
 		server := zktest.Start(t)
 		s, err := Open(t.Context(), server.Hosts(), WithDialer(server.Dialer()))
 		require.NoError(t, err)
-		client, err := s.Client("test", func(Event) {})
+		client, err := s.Client("test", func(ClientEvent) {})
 		require.NoError(t, err)
 		test(t, s, client)
 		require.NoError(t, s.Close(t.Context()))

@@ -65,6 +65,7 @@ func (k *keeper) sawClock(now lease.Instant) {
 	s := &k.in.story
 	if d := now.Since(s.ran); s.ran != (lease.Instant{}) && len(k.in.holds) > 0 && d >= time.Second {
 		s.stood = max(s.stood, d)
+		k.in.emit(Event{Kind: EventStalled, Took: d})
 	}
 	s.ran = now
 }
@@ -131,6 +132,9 @@ func (g *guarded) epochOver(e *epoch, lost []string, cause error) {
 		lost = append(lost, g.session.Path(h.path))
 	}
 	s.heard, s.stood, s.cut, s.untrusted, s.deleted = lease.Instant{}, 0, false, time.Time{}, nil
+	if e.begun {
+		g.emit(Event{Kind: EventEpochEnded, Epoch: e.number, SessionID: e.sessionID, Took: silent, Err: cause})
+	}
 	if e.begun && !g.closing {
 		g.story.down = cmp.Or(g.story.down, time.Now())
 		g.say(slog.LevelWarn, "the ZooKeeper session has ended", append(e.possessed(lost), "cause", cause, "silent", round(silent))...)
@@ -149,6 +153,7 @@ func (g *guarded) epochBegun(e *epoch) {
 		g.say(slog.LevelWarn, "the servers have given another session timeout than was asked for", e.about("asked", asked, "given", e.timeout)...)
 	}
 	g.story.given = e.timeout
+	g.emit(Event{Kind: EventEpochBegan, Epoch: e.number, SessionID: e.sessionID, Took: after})
 	g.say(level, "a ZooKeeper session has begun", e.about("timeout", e.timeout, "server", e.server, "after", round(after))...)
 }
 

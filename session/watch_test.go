@@ -318,13 +318,13 @@ func TestAClientThatForgoesAWatchLeavesItToTheOthers(t *testing.T) {
 	})
 }
 
-func isFired(n session.Event) bool {
+func isFired(n session.ClientEvent) bool {
 	_, fired := n.(session.Fired)
 	return fired
 }
 
 // news is everything that the client was told.
-func (t *client) news() []session.Event {
+func (t *client) news() []session.ClientEvent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.events)

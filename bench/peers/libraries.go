@@ -13,11 +13,15 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
 	troupe "github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/telemetry"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
@@ -146,9 +150,26 @@ func (p *place) leave() error {
 // ours is a session of Troupe's.
 type ours struct{ *troupe.Session }
 
-func connectTroupe(ctx context.Context, server string, timeout time.Duration) (session, error) {
-	s, err := troupe.Open(ctx, []string{server}, troupe.WithTimeout(timeout))
-	return ours{s}, err
+// connectTroupe makes sessions with options.
+func connectTroupe(opts ...troupe.Option) func(context.Context, string, time.Duration) (session, error) {
+	return func(ctx context.Context, server string, timeout time.Duration) (session, error) {
+		s, err := troupe.Open(ctx, []string{server}, append(opts, troupe.WithTimeout(timeout))...)
+		return ours{s}, err
+	}
+}
+
+// discarded is the option of a session that reports all that it can. Metrics are collected once in
+// a second, until the process ends, and everything is thrown away.
+func discarded() troupe.Option {
+	reader := sdkmetric.NewManualReader()
+	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	go func() { // ends with the process
+		var all metricdata.ResourceMetrics
+		for range time.Tick(time.Second) {
+			_ = reader.Collect(context.Background(), &all) // the numbers are not used
+		}
+	}()
+	return telemetry.Option(meters, sdktrace.NewTracerProvider())
 }
 
 func (o ours) close() error {

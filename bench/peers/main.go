@@ -35,7 +35,7 @@ const mark = "<!-- What follows is written by make bench-peers. -->"
 type options struct {
 	rows, write             string
 	servers, rounds, divide int
-	huge                    bool
+	huge, telemetry         bool
 }
 
 func main() {
@@ -46,6 +46,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of each row")
 	flag.IntVar(&o.divide, "divide", 1, "turns have so many times fewer cycles")
 	flag.BoolVar(&o.huge, "huge", false, "also the rows close and waiting, which take minutes")
+	flag.BoolVar(&o.telemetry, "telemetry", false, "also Troupe with all metrics and spans, as Telemetry")
 	flag.Parse()
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
@@ -75,8 +76,16 @@ func (o *options) run() error {
 	defer curator.end()
 	defer kazoo.end()
 	participants := map[string]participant{
-		"raw": &fleet{connect: connectTo(true)}, "go-zookeeper": &fleet{connect: connectTo(false)}, "Troupe": &fleet{connect: connectTroupe},
+		"raw": &fleet{connect: connectTo(true)}, "go-zookeeper": &fleet{connect: connectTo(false)}, "Troupe": &fleet{connect: connectTroupe()},
 		"Curator": curator, "kazoo": kazoo,
+	}
+	for i := range wanted {
+		if o.telemetry {
+			wanted[i].who += " Telemetry"
+		}
+	}
+	if o.telemetry {
+		participants["Telemetry"] = &fleet{connect: connectTroupe(discarded())}
 	}
 	report, wrong := fmt.Sprintf("%s on %d cores, %d rounds, cycles divided by %d.\n", runtime.Version(), runtime.NumCPU(), o.rounds, o.divide), error(nil)
 	for _, servers := range []int{1, 3} {

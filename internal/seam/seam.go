@@ -16,6 +16,10 @@ import (
 // creates, parents included; nil: the session's. Error: session.ErrClosed.
 var NewClient func(session any, name string, on func(Event), acl any) (Client, error)
 
+// RequestBounds are the bounds by which a session counts its requests, in seconds: see
+// session.RequestsEnded.
+var RequestBounds []float64
+
 // Identity is the identity that contenders of a session, which is a *session.Session, write into
 // their data.
 var Identity func(session any) znode.Identity
@@ -26,12 +30,15 @@ var (
 	Beside      any // func(a, b *session.Session) bool
 	ConnectedAt any // func(*session.Session) time.Time
 	DeferStart  any // session.Option
+	Emit        any // func(*session.Session, session.Event)
 	EnsureAbove any // func(context.Context, *session.Session, string, int) error
 	Failed      any // func(s *session.Session, op, path string, err error) error
+	Headers     any // func(context.Context, *session.Session) []string
 	HoldOf      any // func(session.Possession) *session.Hold
 	HoldsFrom   any // func(context.Context) []*session.Hold
 	JoinHolds   any // func([]*session.Hold, func(error)) (*session.Hold, func(error) bool)
 	Logger      any // func(*session.Session) *slog.Logger
+	Hooks       any // func(begin func() (func(*session.Session, session.Event), func(context.Context) []string, error)) session.Option
 	Reaches     any // func(a, b *session.Session) bool
 	Scope       any // func(*session.Session) actors.Scope
 	Start       any // func(*session.Session)

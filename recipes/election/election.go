@@ -45,7 +45,7 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	}
 	e.status.Publish(Status{})
 	cfg := o.claims
-	cfg.Session, cfg.Kind, cfg.Path = s, "election", path
+	cfg.Session, cfg.Kind, cfg.Path, cfg.Process, cfg.Holding = s, "election", path, o.name, "leading"
 	cfg.Name, cfg.Form = layouts[o.layout].mark, layouts[o.layout].form
 	cfg.Machine = func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: contend.Exclusive()}) }
 	cfg.Waiting = e.waiting

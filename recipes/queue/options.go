@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -200,7 +201,8 @@ func WithHold(p session.Possession) PutOption {
 	return when(hold != nil, func(o *putOptions) { o.hold = hold }, "WithHold: p: %w: no possession", session.ErrLost)
 }
 
-func putOptionsOf(q *Queue, n int, opts []PutOption) (o putOptions, err error) {
+func putOptionsOf(ctx context.Context, q *Queue, n int, opts []PutOption) (o putOptions, err error) {
+	o.headers = recipe.Headers(ctx, q.session) // before those of opts, which replace them
 	if err = recipe.Apply(&o, opts); err != nil {
 		return o, err
 	}

@@ -119,7 +119,7 @@ func (q *Queue) PutAll(ctx context.Context, items [][]byte, opts ...PutOption) (
 }
 
 func (q *Queue) put(ctx context.Context, data [][]byte, opts []PutOption) ([]string, error) {
-	o, err := putOptionsOf(q, len(data), opts)
+	o, err := putOptionsOf(ctx, q, len(data), opts)
 	switch {
 	case err != nil:
 		return nil, err

@@ -50,6 +50,7 @@ type Config struct {
 	Auth   []Credential // presented on every connection, before anything else
 	Resume Identity     // a session that exists, and is to be closed; zero: a new one
 	Logger *slog.Logger // nil: no log. Never told a credential
+	Counts *Counts      // to which the requests are added; nil: they are not counted
 }
 
 // Identity is what a server asks for to let a client have a session.

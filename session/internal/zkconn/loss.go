@@ -32,6 +32,11 @@ func (w *socket) lose(cause error) {
 		}
 		w.blame(cause)
 		left = w.leaves() && c.life.Err() == nil
+		for _, r := range w.order {
+			if !r.isPing() {
+				c.cfg.Counts.over(r, true)
+			}
+		}
 		w.dead, w.order = cause, nil
 		if w.check != nil {
 			w.check.Stop()

@@ -85,14 +85,16 @@ func (w *socket) receiveReply(reply jute.Reply, length int) error {
 		return fmt.Errorf("the server gave up a request: %w", reply.Err)
 	}
 	r, err := w.next(reply.Xid)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case reply.Err == jute.SessionClosedNoAuth:
-		return ErrAuthRequired
 	}
-	r.reply = reply
-	if err := w.decode(r, length); err != nil {
+	err = ErrAuthRequired
+	if reply.Err != jute.SessionClosedNoAuth {
+		r.reply = reply
+		err = w.decode(r, length)
+	}
+	w.conn.cfg.Counts.over(r, err != nil)
+	if err != nil {
 		return err
 	}
 	if err := w.settle(r); err != nil {

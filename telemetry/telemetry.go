@@ -1,0 +1,173 @@
+// Package telemetry reports what a session and its recipes do to OpenTelemetry.
+//
+//	sess, err := session.New(servers, telemetry.Option(meterProvider, tracerProvider))
+//
+// docs/observability.md lists all instruments, their attributes and the spans. Those of queues are
+// of OpenTelemetry's semantic conventions for messaging, version 1.43.0, in which they are in
+// development. No attribute contains data, a credential or the text of an error.
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	meternoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/trace"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/session"
+)
+
+const (
+	scope      = "github.com/troupe-go/troupe/telemetry"
+	version    = "https://opentelemetry.io/schemas/1.43.0" // of the conventions
+	mostNames  = 100
+	mostPaths  = 4096
+	nameLength = 255
+)
+
+// Setting changes what [Option] reports.
+type Setting func(*settings) error
+
+type settings struct {
+	session string
+	names   func(*session.Session, string) string
+}
+
+// WithSessionName gives everything that is reported of the session the attribute
+// troupe.session.name. Of two sessions with the same providers one needs a name: gauges would else
+// show the state of either.
+func WithSessionName(name string) Setting {
+	return func(c *settings) error {
+		if c.session = name; name == "" {
+			return errors.New("WithSessionName: name: empty")
+		}
+		return nil
+	}
+}
+
+// WithNames sets the attribute troupe.name, which says what a recipe is for, in all processes
+// alike. f is told the recipe's path, absolute: see [session.Session.Path]. Where it returns "",
+// and without this setting, the name is the path, in which GUIDs and numbers are replaced by "#". f
+// is called by several goroutines, and must not block. A session reports at most 100 names; the
+// rest are together in "other".
+func WithNames(f func(s *session.Session, path string) string) Setting {
+	return func(c *settings) error {
+		if c.names = f; f == nil {
+			return errors.New("WithNames: f: nil")
+		}
+		return nil
+	}
+}
+
+// Option is an option of a session, which reports to these providers from its start until it is
+// closed. A session that is never started reports nothing. A nil provider stands for none of its
+// kind: there are no metrics, or no spans. The option can be used for several sessions: see
+// [WithSessionName].
+//
+// With a TracerProvider, items that are put into a queue have the trace of the context of the Put
+// in their headers, "traceparent" and "tracestate", unless the Put sets them: see [Link].
+//
+// What is present, as what is held, is read when metrics are collected. Counters and histograms are
+// told by session.WithEvents; what that drops, they lack, and troupe.events.dropped counts.
+func Option(meters metric.MeterProvider, tracers trace.TracerProvider, set ...Setting) session.Option {
+	begin := func() (func(*session.Session, session.Event), func(context.Context) []string, error) {
+		o := &observer{sets: make(map[series]metric.MeasurementOption), names: make(map[string]string), used: make(map[string]struct{}), recorded: make(map[ended]session.RequestsEnded)}
+		if err := seam.Apply(&o.cfg, set); err != nil {
+			return nil, nil, fmt.Errorf("telemetry.Option: %w", err)
+		}
+		o.tracer = cmp.Or[trace.TracerProvider](tracers, tracenoop.NewTracerProvider()).Tracer(scope, trace.WithSchemaURL(version))
+		o.meter = cmp.Or[metric.MeterProvider](meters, meternoop.NewMeterProvider()).Meter(scope, metric.WithSchemaURL(version))
+		if o.make(); o.err != nil {
+			return nil, nil, fmt.Errorf("telemetry.Option: meters: %w", o.err)
+		}
+		switch {
+		case tracers != nil:
+			return o.on, headers, nil
+		case meters != nil:
+			return o.on, nil, nil
+		}
+		return nil, nil, nil
+	}
+	return seam.Hooks.(func(func() (func(*session.Session, session.Event), func(context.Context) []string, error)) session.Option)(begin)
+}
+
+// observer reports one session.
+type observer struct {
+	cfg    settings
+	meter  metric.Meter
+	tracer trace.Tracer
+	instruments
+
+	registration metric.Registration // of the hook's goroutine
+
+	mu       sync.Mutex // guards what follows, for the hook and for the readers of metrics
+	sets     map[series]metric.MeasurementOption
+	names    map[string]string               // by path, of the latest
+	used     map[string]struct{}             // names
+	recorded map[ended]session.RequestsEnded // how much of each bucket
+}
+
+// series are attributes. Those with an empty value are left out.
+type series [4]label
+
+type label struct{ key, value string }
+
+// of are the attributes of a measurement. There are not many of them: names are limited.
+func (o *observer) of(labels ...label) metric.MeasurementOption {
+	var key series
+	copy(key[:], labels)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if set, known := o.sets[key]; known {
+		return set
+	}
+	var all []attribute.KeyValue
+	for _, l := range append(labels, label{"troupe.session.name", o.cfg.session}) {
+		if l.value != "" {
+			all = append(all, attribute.String(l.key, l.value))
+		}
+	}
+	o.sets[key] = metric.WithAttributes(all...)
+	return o.sets[key]
+}
+
+// numbers are GUIDs, other long hexadecimal numbers, and numbers.
+var numbers = regexp.MustCompile(`[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-fA-F]{16,}|[0-9]+`)
+
+// name is the name of the recipe at a path.
+func (o *observer) name(s *session.Session, path string) label {
+	o.mu.Lock()
+	name, known := o.names[path]
+	o.mu.Unlock()
+	if known {
+		return label{"troupe.name", name}
+	}
+	if o.cfg.names != nil {
+		name = o.cfg.names(s, path)
+	}
+	if name == "" {
+		name = numbers.ReplaceAllString(path, "#")
+	}
+	name = strings.ToValidUTF8(name[:min(len(name), nameLength)], "")
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, there := o.used[name]; !there && len(o.used) >= mostNames {
+		name = "other"
+	} else if !there {
+		o.used[name] = struct{}{}
+	}
+	if len(o.names) >= mostPaths {
+		clear(o.names)
+	}
+	o.names[path] = name
+	return label{"troupe.name", name}
+}
