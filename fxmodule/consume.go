@@ -26,7 +26,9 @@ import (
 // first, and more if fn is faster than they can be fetched (queue.WithWorkers); with a smaller
 // queue.WithPrefetch in opts fewer workers are busy. fn's context ends with the claim on the item.
 // When the application stops, no new items are taken, and fn goes on with those in hand, within
-// fx's stop timeout; then its context ends too.
+// fx's stop timeout; then its context ends too. An item whose fn then returns an error goes back
+// without an attempt (queue.Item.Return), and so does one whose fn returns context.Canceled, or an
+// error that wraps it, after the stop has begun.
 //
 // If fn returns nil, the item is acknowledged. If fn returns an error or panics, the item goes back
 // to the queue, with that error (queue.WithError), and is delivered again after the pause of
@@ -47,6 +49,7 @@ func Consume(name string, n int, fn any, opts ...queue.ConsumeOption) fx.Option 
 	}
 	return running("Consume", name, fn, func(q *queue.Queue, call func(context.Context, *queue.Item) error, in worker) error {
 		c := &crew{in: in, name: name, size: n, fn: call, queue: q, opts: append([]queue.ConsumeOption{queue.WithWorkers(n)}, opts...), log: logger(in.Log), tracer: cmp.Or[trace.TracerProvider](in.Tracers, noop.NewTracerProvider()).Tracer("github.com/troupe-go/troupe/fxmodule")}
+		c.cut, c.cutOff = context.WithCancel(context.Background()) // it lives as long as the application
 		in.work(c.begin, c.run)
 		return nil
 	})
@@ -65,6 +68,8 @@ type crew struct {
 
 	consumer *queue.Consumer // set by begin
 	ended    sync.Once       // of several workers one reports the end of the consumer
+	cut      context.Context // ends when a stop waits no longer for the work in hand, whose contexts end then
+	cutOff   context.CancelFunc
 }
 
 func (c *crew) begin() (err error) {
@@ -83,21 +88,12 @@ func (c *crew) run(stopping context.Context) error {
 	<-stopping.Done()
 	done := make(chan struct{})
 	go func() { workers.Wait(); close(done) }() // ends with the workers, which closing the consumer ends at the latest
-	ctx, cancel := c.in.Budget.within(context.Background(), workDone)
+	c.wait(done, workDone)
+	c.cutOff()
+	c.wait(done, cutDone)
+	ctx, cancel := c.in.Budget.within(context.Background(), consumersDone)
 	defer cancel()
-	states := c.in.Session.Observe(ctx)
-	for waiting := true; waiting; {
-		select {
-		case <-done:
-			waiting = false
-		case is, open := <-states: // closed with ctx
-			// An acknowledgement may wait for a connection, until the session is not trusted.
-			waiting = open && is.State <= session.Suspended
-		}
-	}
-	ctx, cancel = c.in.Budget.within(context.Background(), consumersDone)
-	defer cancel()
-	err := releaseIfConnected(ctx, c.in.Session, c.consumer.Close) // which ends the contexts of items in hand
+	err := releaseIfConnected(ctx, c.in.Session, c.consumer.Close)
 	if err == nil {
 		err = unlessClosed(c.consumer.Close(ctx)) // waits only for the items that WithAutoAck puts back: the end of the session does not
 	}
@@ -106,6 +102,22 @@ func (c *crew) run(stopping context.Context) error {
 		return fmt.Errorf("%s: %w", c.in.title, err)
 	}
 	return nil
+}
+
+// wait waits for the workers, for a fraction of the stop timeout. What they settle may wait for a
+// connection, until the session is not trusted.
+func (c *crew) wait(done <-chan struct{}, fraction float64) {
+	ctx, cancel := c.in.Budget.within(context.Background(), fraction)
+	defer cancel()
+	states := c.in.Session.Observe(ctx)
+	for waiting := true; waiting; {
+		select {
+		case <-done:
+			waiting = false
+		case is, open := <-states: // closed with ctx
+			waiting = open && is.State <= session.Suspended
+		}
+	}
 }
 
 // report logs the items that the consumer skips.
@@ -145,7 +157,10 @@ func (c *crew) consumerEnded() {
 }
 
 func (c *crew) handle(i *queue.Item) {
-	ctx, span := c.tracer.Start(i.Context(), "process "+c.name, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithLinks(telemetry.Link(i)), trace.WithAttributes(
+	ctx, end := context.WithCancelCause(i.Context())
+	defer end(nil)
+	defer context.AfterFunc(c.cut, func() { end(errCut) })()
+	ctx, span := c.tracer.Start(ctx, "process "+c.name, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithLinks(telemetry.Link(i)), trace.WithAttributes(
 		attribute.String("messaging.system", "troupe"), attribute.String("messaging.operation.name", "process"), attribute.String("messaging.operation.type", "process"),
 		attribute.String("messaging.destination.name", c.name), attribute.String("messaging.message.id", i.ID()), attribute.Int("troupe.attempt", i.Attempt())))
 	defer span.End()
@@ -162,6 +177,17 @@ func (c *crew) handle(i *queue.Item) {
 	}
 }
 
+// errCut is the cause of the end of a function's context at a stop.
+var errCut = fmt.Errorf("the application stops: %w", session.ErrClosed)
+
+// stops tells whether a function has returned an error because the application stops.
+func (c *crew) stops(err error) bool {
+	if _, panicked := errors.AsType[*panicError](err); panicked {
+		return false
+	}
+	return c.cut.Err() != nil || c.in.Budget.stopping.Err() != nil && errors.Is(err, context.Canceled)
+}
+
 // settle acknowledges an item, or puts it back if the function failed; an item without a Hold, of
 // WithAutoAck, is gone. The outcome is for the log. The item's own context does not bound the call,
 // since it ends with the item; the consumer's end does.
@@ -172,12 +198,14 @@ func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string 
 	case i.Hold == nil:
 		return "done"
 	}
-	ctx, outcome := context.WithoutCancel(ctx), "acknowledged"
+	ctx, outcome := context.WithoutCancel(ctx), "returned"
 	var err error
-	if failure == nil {
-		err = i.Ack(ctx)
-	} else {
-		outcome = "returned"
+	switch {
+	case failure == nil:
+		outcome, err = "acknowledged", i.Ack(ctx)
+	case c.stops(failure):
+		err = i.Return(ctx)
+	default:
 		err = recovered(func() error { return i.Nack(ctx, queue.WithError(failure)) })
 		if _, panicked := errors.AsType[*panicError](err); panicked {
 			c.log.Error("the pause of an item is a second, since queue.WithBackoff's function failed", "queue", c.name, "item", i.ID(), "error", err)

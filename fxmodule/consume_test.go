@@ -208,6 +208,50 @@ func TestAStopFinishesTheWorkInHand(t *testing.T) {
 	require.NoError(t, next.Ack(bubble.Minute(t)))
 }
 
+// TestAStopCostsAJobNoAttempt: a job that ends because the application stops has not failed. Its
+// item is there for others at once, as if nobody had had it. A job that fails then has failed.
+func TestAStopCostsAJobNoAttempt(t *testing.T) {
+	t.Parallel()
+	for name, job := range map[string]func(ctx context.Context, stopping <-chan struct{}) error{
+		"its context ends": func(ctx context.Context, _ <-chan struct{}) error {
+			<-ctx.Done()
+			return errors.New("it does not say why")
+		},
+		"it ends with another context": func(_ context.Context, stopping <-chan struct{}) error {
+			<-stopping
+			return fmt.Errorf("to print: %w", context.Canceled)
+		},
+		"it fails": func(_ context.Context, stopping <-chan struct{}) error {
+			<-stopping
+			return errors.New("no paper")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv, begun, stopping := zktest.Start(t), make(chan struct{}), make(chan struct{})
+				q := put(t, bubble.Open(t, srv.Hosts(), session.WithDialer(srv.Dialer())), "/q", "a")
+				a := app(t, fx.Supply(fxmodule.Default(srv.Hosts()...)), fxtest.Server(srv),
+					fxmodule.Queue("jobs", "/q", doubled()), fxmodule.Consume("jobs", 1, func(ctx context.Context, _ *queue.Item) error {
+						close(begun)
+						return job(ctx, stopping)
+					}))
+				bubble.Within(t, time.Minute, begun)
+				stopped := bubble.Begin(func() error { return a.Stop(bubble.Minute(t)) })
+				time.Sleep(time.Second)
+				close(stopping)
+				require.NoError(t, bubble.Within(t, time.Minute, stopped))
+				e := must(q.List(bubble.Minute(t), 1))[0]
+				if name == "it fails" {
+					require.Equal(t, []any{1, "no paper"}, []any{e.Attempts, e.LastError.Error})
+					return
+				}
+				require.Equal(t, []any{0, true, "", false}, []any{e.Attempts, e.Due.IsZero(), e.LastError.Error, e.Claimed})
+			})
+		})
+	}
+}
+
 // TestAStopDoesNotWaitForEver: work that does not end is cut off with the stop, and its item goes
 // to others.
 func TestAStopDoesNotWaitForEver(t *testing.T) {
@@ -227,7 +271,7 @@ func TestAStopDoesNotWaitForEver(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
 		require.NoError(t, a.Stop(ctx))
-		require.ErrorIs(t, bubble.Within(t, time.Minute, ended), session.ErrLost)
+		require.ErrorIs(t, bubble.Within(t, time.Minute, ended), session.ErrClosed)
 		require.Empty(t, srv.Sessions(), "its session is closed all the same")
 	})
 }

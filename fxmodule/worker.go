@@ -39,6 +39,7 @@ type worker struct {
 // after the other, and none once it has passed. The last 2 % are for hooks of other modules.
 const (
 	workDone      = 0.7  // the work in hand is finished
+	cutDone       = 0.74 // work that was cut off has ended, and its items went back
 	consumersDone = 0.78 // consumers have returned the items that they claimed and did not work on
 	functionsDone = 0.8  // all functions have returned; their contexts ended when the stop began
 	closersDone   = 0.9  // the named instances are closed

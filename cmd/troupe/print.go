@@ -51,10 +51,10 @@ func list[T any](a *app, rows []T) error {
 		return asJSON(a.out, append([]T{}, rows...), "  ") // never null
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	titles, _ := cells(*new(T), a.at)
+	titles, _ := cells(*new(T), a.at, "full")
 	fmt.Fprintln(w, strings.ToUpper(strings.Join(titles, "\t")))
 	for _, row := range rows {
-		_, texts := cells(row, a.at)
+		_, texts := cells(row, a.at, "full")
 		fmt.Fprintln(w, strings.Join(texts, "\t"))
 	}
 	return w.Flush()
@@ -66,7 +66,7 @@ func show[T any](a *app, v T) error {
 		return asJSON(a.out, v, "  ")
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	titles, texts := cells(v, moment)
+	titles, texts := cells(v, moment, "")
 	for i, title := range titles {
 		fmt.Fprintf(w, "%s\t%s\n", title, texts[i])
 	}
@@ -82,7 +82,7 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 		now, all, at := map[string]string{}, rows(state), stamp(time.Now())
 		var keys []string
 		for _, row := range all {
-			_, texts := cells(row, stamp)
+			_, texts := cells(row, stamp, "full")
 			keys = append(keys, texts[0])
 			now[texts[0]] = strings.Join(texts, "  ")
 		}
@@ -153,10 +153,11 @@ func asJSON(out io.Writer, v any, indent string) error {
 	return cmp.Or(err, failed)
 }
 
-// cells are the titles and the texts of a struct's fields, of times by at. Data alone are cut.
-func cells(row any, at func(time.Time) string) (titles, texts []string) {
+// cells are the titles and the texts of a struct's fields, of times by at, but for those with the
+// tag without. Data alone are cut.
+func cells(row any, at func(time.Time) string, without string) (titles, texts []string) {
 	for f, v := range reflect.ValueOf(row).Fields() {
-		if f.Tag.Get("table") == "-" {
+		if tag := f.Tag.Get("table"); tag == "-" || tag != "" && tag == without {
 			continue
 		}
 		title, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -183,6 +184,8 @@ func cell(v any) string {
 		if v != 0 {
 			return v.String()
 		}
+	case map[string]string:
+		return cmp.Or(escaped(strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(v), "map["), "]")), "-")
 	case []string:
 		return escaped(strings.Join(v, "; "))
 	default:

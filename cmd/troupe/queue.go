@@ -53,8 +53,11 @@ func queues(a *app) *cobra.Command {
 		return nil
 	})
 	remove.Args = arguments(2, math.MaxInt)
-	return group("queue", "Queues", queueLs(a, "ls", "items"), find, consumers, queuePut(a), peek,
-		queueLs(a, "dead", "dead letters"), queueRequeue(a), a.withYes(remove), queuePurge(a))
+	gate := func(use, short string, do func(*queue.Queue, context.Context) error) *cobra.Command {
+		return on(a, use, short, queueAt, func(ctx context.Context, q *queue.Queue, _ []string) error { return do(q, ctx) })
+	}
+	return group("queue", "Queues", queueLs(a, "ls", "items"), find, consumers, queuePut(a), peek, queueStats(a), gate("pause PATH", "Stop the delivery of items in all processes, until resume; items can be put", (*queue.Queue).Pause),
+		gate("resume PATH", "Deliver items again", (*queue.Queue).Resume), queueLs(a, "dead", "dead letters"), queueRequeue(a), a.withYes(remove), queuePurge(a))
 }
 
 // byID is the error of a request for an item by its id. The queue exists, so the id is wrong, not
@@ -81,23 +84,26 @@ func queueAt(ctx context.Context, s *session.Session, path string) (*queue.Queue
 
 // queueRow is a row of queue ls.
 type queueRow struct {
-	ID        string    `json:"id"`
-	State     string    `json:"state"`
-	Owner     owner     `json:"owner,omitzero"`
-	Since     time.Time `json:"since,omitzero"`
-	Priority  int       `json:"priority"`
-	Attempts  int       `json:"attempts"`
-	Due       time.Time `json:"due,omitzero"` // the next try
-	LastError string    `json:"last_error,omitempty"`
-	Failed    time.Time `json:"failed,omitzero"`
-	FailedBy  owner     `json:"failed_by,omitzero"`
-	Data      content   `json:"data"`
+	ID        string            `json:"id"`
+	State     string            `json:"state"`
+	Owner     owner             `json:"owner,omitzero"`
+	Session   sessionID         `json:"session,omitzero" table:"full"`
+	Token     claim             `json:"token,omitempty" table:"full"`
+	Since     time.Time         `json:"since,omitzero"`
+	Priority  int               `json:"priority"`
+	Attempts  int               `json:"attempts"`
+	Due       time.Time         `json:"due,omitzero"` // the next try
+	LastError string            `json:"last_error,omitempty"`
+	Failed    time.Time         `json:"failed,omitzero"`
+	FailedBy  owner             `json:"failed_by,omitzero"`
+	Headers   map[string]string `json:"headers,omitempty" table:"full"`
+	Data      content           `json:"data"`
 }
 
 // queueRowOf is a row of a table, or, if full, everything about one item.
 func queueRowOf(a *app, e queue.Entry, full bool) queueRow {
 	f := e.LastError
-	row := queueRow{e.ID, "waits", owner(e.Owner), e.Since, e.Priority, e.Attempts, e.Due, f.Error, f.Time, owner(f.By), e.Data}
+	row := queueRow{e.ID, "waits", owner(e.Owner), sessionID(e.Session), claim(e.Token), e.Since, e.Priority, e.Attempts, e.Due, f.Error, f.Time, owner(f.By), e.Headers, e.Data}
 	if !full && !a.json {
 		row.LastError = fmt.Sprintf("%.60s", f.Error)
 	}
@@ -114,6 +120,40 @@ func queueRowOf(a *app, e queue.Entry, full bool) queueRow {
 		row.State = "delayed"
 	}
 	return row
+}
+
+type claim int64 // its token; 0: none
+
+func (c claim) String() string { return fmt.Sprintf("%.0d", int64(c)) }
+
+type statsRow struct {
+	Items   int       `json:"items"`
+	Waiting int       `json:"waiting"`
+	Claimed int       `json:"claimed"`
+	Delayed int       `json:"delayed"`
+	Dead    int       `json:"dead"`
+	Oldest  time.Time `json:"oldest,omitzero"`
+	Paused  bool      `json:"paused"`
+}
+
+func queueStats(a *app) *cobra.Command {
+	return a.command("stats PATH", "Count the items by their states, since when the oldest waits, and whether the queue is paused", func(ctx context.Context, s *session.Session, args []string) error {
+		_, is, dead, err := counted(ctx, a, s, args[0])
+		if err != nil {
+			return err
+		}
+		return show(a, statsRow{is.Items, is.Waiting, is.Claimed, is.Delayed, dead.Items, is.Oldest, is.Paused})
+	})
+}
+
+// counted is the queue at a path, with its items and its dead letters counted.
+func counted(ctx context.Context, a *app, s *session.Session, path string) (q *queue.Queue, items, dead queue.Stats, err error) {
+	if q, err = free(a, queueAt)(ctx, s, path); err != nil {
+		return q, items, dead, err
+	}
+	items, err = q.Stats(ctx)
+	dead, errDead := deadLetters(s, path).Stats(ctx)
+	return q, items, dead, errors.Join(err, errDead)
 }
 
 // consumerRow is a row of queue consumers.
@@ -145,18 +185,15 @@ func olderThan(ctx context.Context, q *queue.Queue, age time.Duration, limit int
 func queueLs(a *app, name, what string) *cobra.Command {
 	limit, older := uint32(0), time.Duration(0)
 	cmd := a.command(name+" PATH", "List the first "+what+", and count all", func(ctx context.Context, s *session.Session, args []string) error {
-		q, err := free(a, queueAt)(ctx, s, args[0])
+		q, items, letters, err := counted(ctx, a, s, args[0])
 		if err != nil {
 			return err
 		}
-		dead := deadLetters(s, args[0])
-		items, err := q.Stats(ctx)
-		letters, errDead := dead.Stats(ctx)
 		if name == "dead" {
-			q = dead
+			q = deadLetters(s, args[0])
 		}
-		entries, errList := olderThan(ctx, q, older, int(limit))
-		if err = errors.Join(err, errDead, errList); err != nil {
+		entries, err := olderThan(ctx, q, older, int(limit))
+		if err != nil {
 			return err
 		}
 		var rows []queueRow
@@ -164,7 +201,7 @@ func queueLs(a *app, name, what string) *cobra.Command {
 			e.Dead = name == "dead" && !e.Claimed && e.Due.IsZero() // else it is in use as an item of its own queue
 			rows = append(rows, queueRowOf(a, e, false))
 		}
-		fmt.Fprintf(a.log, "%d items, %d dead letters; %d %s are listed\n", items.Items, letters.Items, len(rows), what)
+		fmt.Fprintf(a.log, "%d items, %d dead letters; %d %s are listed%s\n", items.Items, letters.Items, len(rows), what, choose(items.Paused, "; the queue is paused", ""))
 		return list(a, rows)
 	})
 	cmd.Flags().Uint32Var(&limit, "limit", 100, "how many to list")

@@ -23,7 +23,7 @@ func jobs(t *bubble.World) {
 	put := func(data string, opts ...queue.PutOption) {
 		must(q.Put(bubble.Minute(t), []byte(data), opts...))
 	}
-	put("dead", queue.WithID("d"))
+	put("dead", queue.WithID("d"), queue.WithHeader("content-type", "text/plain"), queue.WithHeader("color", "red\x1b[2J"))
 	item := must(q.Take(bubble.Minute(t)))
 	require.NoError(t, item.Nack(bubble.Minute(t), queue.WithError(errors.New("the printer\x1b[2J has no paper"))))
 	put("one")
@@ -72,6 +72,10 @@ func TestQueueCommands(t *testing.T) {
 
 			"requeue /jobs", "requeue /jobs d --all", "requeue /jobs --all --older-than 1h", "requeue /jobs --all", "dead /jobs",
 		},
+		"queue-pause": {
+			"pause /jobs", "pause /jobs", "stats /jobs", "stats /jobs -o json", "ls /jobs --limit 1", "show /jobs b", "resume /jobs", "resume /jobs",
+			"stats /jobs", "stats /no", "pause /no", "resume /no",
+		},
 		"queue-change": {
 			"put /jobs data --id e --priority -1", "put /jobs again --id e",
 			"put /new first --create --delay 1h --id f -o json", "ls /new", "requeue /jobs no", "requeue /jobs d",
@@ -94,7 +98,7 @@ func TestQueueRefusals(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		queued(t, "/lock")
 		_, before, _ := strings.Cut(t.Server.Dump(), "\n")
-		for _, run := range []string{"ls /lock", "peek /lock", "dead /lock", "put /lock x", "requeue /lock x", "remove /lock x --yes", "purge /lock --yes"} {
+		for _, run := range []string{"ls /lock", "peek /lock", "dead /lock", "put /lock x", "requeue /lock x", "remove /lock x --yes", "purge /lock --yes", "pause /lock", "resume /lock", "stats /lock"} {
 			out, code := troupe(t, append([]string{"queue"}, strings.Fields(run)...)...)
 			require.Contains(t, out, "troupe: /lock is no queue: its children are others", run)
 			require.Equal(t, 1, code, run)

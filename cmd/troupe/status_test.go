@@ -34,7 +34,7 @@ var leaves = map[string]struct {
 	"group ls": {"", 0}, "group watch": {"", 0},
 	"lock break": {"", 5}, "lock ls": {"", 0}, "lock revoke": {"", 5}, "lock show": {"", 0}, "lock watch": {"", 0},
 	"ls":              {"", 5},
-	"queue consumers": {"", 0}, "queue dead": {"", 0}, "queue show": {"a", 5}, "queue ls": {"", 0}, "queue peek": {"", 1}, "queue purge": {"", 5}, "queue put": {"x", 5}, "queue remove": {"a", 5}, "queue requeue": {"a", 5},
+	"queue consumers": {"", 0}, "queue dead": {"", 0}, "queue show": {"a", 5}, "queue ls": {"", 0}, "queue pause": {"", 5}, "queue resume": {"", 5}, "queue stats": {"", 0}, "queue peek": {"", 1}, "queue purge": {"", 5}, "queue put": {"x", 5}, "queue remove": {"a", 5}, "queue requeue": {"a", 5},
 	"rm": {"", 5}, "set": {"x", 5}, "stat": {"", 5}, "tree": {"", 5},
 	"tx ls": {"", 0}, "tx show": {"a", 5},
 }

@@ -22,10 +22,12 @@ type Entry struct {
 	ID       string
 	Data     []byte
 	Priority int
-	Attempts int // how often the item was claimed, also before it became a dead letter
+	Attempts int               // how often the item was claimed, also before it became a dead letter
+	Headers  map[string]string // of WithHeader; nil without
 	Claimed  bool
 	Owner    session.Identity // the process whose consumer has claimed the item, as that process says
 	Session  int64            // the ZooKeeper session of that consumer
+	Token    int64            // of the claim: see Item.Token
 	Since    time.Time        // the beginning of its state, by the servers' clock
 
 	// Due is the next try of one that is delayed, or pauses. Overdue: by this process's clock that
@@ -78,7 +80,13 @@ const latest = 253_402_214_400_000
 func entryOf(i browse.Entry) Entry {
 	e := Entry{
 		ID: i.ID, Data: i.Body, Priority: i.Priority, Attempts: i.Attempts + i.Tried, Claimed: i.Claimed, Unread: i.Unread,
-		Owner: session.Identity(i.Owner), Session: i.Session, Since: i.Since,
+		Owner: session.Identity(i.Owner), Session: i.Session, Token: i.Token, Since: i.Since,
+	}
+	for n := 0; n+1 < len(i.Headers); n += 2 {
+		if e.Headers == nil {
+			e.Headers = make(map[string]string)
+		}
+		e.Headers[i.Headers[n]] = i.Headers[n+1]
 	}
 	if f := layout.ParseFailure(i.Failure); f.Time > 0 {
 		e.LastError = Failure{f.Error, time.UnixMilli(min(f.Time, latest)), session.Identity(f.By)}
@@ -151,16 +159,24 @@ func (q *Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 
 // Stats counts a queue's items.
 type Stats struct {
-	Items   int // all: waiting, being processed, delayed
+	Items   int // all: waiting, claimed, delayed
+	Waiting int // those that a consumer could claim
+	Claimed int // those that a consumer has, received or not
 	Delayed int // those whose delay or pause is not over, or that no consumer has made available yet
+	// Oldest is since when the oldest item waits, by the servers' clock: since it was put, or since
+	// its delay or pause was over, whether it was claimed meanwhile or not. Zero if none waits.
+	Oldest time.Time
+	Paused bool // by Pause
 }
 
 // Stats counts the items by reading: it syncs, so it sees everything that was done before the call,
-// and lists every bucket, one reply of about 30 kB for up to 500 items. A hundred thousand items
-// cost some 200 requests, one after the other. While others put and take, it is an estimate.
+// and lists every bucket, one reply of about 30 kB for up to 500 items, and its claims. A hundred
+// thousand items cost some 400 requests, one after the other, and each priority one more. While
+// others put and take, it is an estimate.
 func (q *Queue) Stats(ctx context.Context) (all Stats, err error) {
 	err = q.reading("stats", func(at browse.Queue) error {
-		all.Items, all.Delayed, err = at.Count(ctx)
+		c, err := at.Count(ctx)
+		all = Stats(c)
 		return err
 	})
 	return all, err

@@ -24,7 +24,7 @@ func (q *Queue) Take(ctx context.Context) (*Item, error) {
 // and expired sessions, and skips what is in its way: see [Consumer.Errors].
 //
 // To stop in order, leave the loop over Items when a context of yours ends, settle what is in hand,
-// and then call Close.
+// with [Item.Return] if its work is broken off, and then call Close.
 type Consumer struct {
 	queue   *Queue
 	from    *intake // where it has its items from
@@ -92,8 +92,8 @@ func (c *Consumer) Err() error { return c.end.Err() }
 // Close ends the consumer, and returns when other consumers can have its items. Items that were not
 // received return to their positions; under WithAutoAck they are put anew, at the end of their
 // priority, but for those put WithEphemeral. Items that were received and neither acknowledged nor
-// returned are lost (session.ErrClosed). If ctx ends first its cause is returned, and the rest is
-// done in the background. It is idempotent.
+// returned are lost (session.ErrClosed), and have had an attempt. If ctx ends first its cause is
+// returned, and the rest is done in the background. It is idempotent.
 func (c *Consumer) Close(ctx context.Context) error {
 	errs := []error{c.from.close(ctx)}
 	<-c.Done() // prompt: its actor has ended, or was stopped when ctx ended

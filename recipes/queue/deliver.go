@@ -21,6 +21,10 @@ func (in *intake) perform(e machine.Effect) {
 		in.deliver(e)
 	case consume.Settled:
 		in.settled(e)
+	case consume.Withdraw: // of what WithAutoAck has taken there is no claim to give back
+		for _, i := range in.stream.Withdraw(func(i *Item) bool { return i.Hold != nil }) {
+			in.giveBack(i)
+		}
 	case consume.Skipped:
 		in.skipped(e)
 	case consume.Put:

@@ -30,7 +30,8 @@
 //	consumer.go  Take and Consumer, as callers see them
 //	intake.go    the actor behind these: how many items are wanted, and which calls wait
 //	deliver.go   the machine's effects: items are handed over, lost, settled
-//	item.go      Item: Ack, Nack, Extend, Commit
+//	item.go      Item: Ack, Nack, Return, Extend, Commit
+//	pause.go     Pause and Resume
 //	browse.go    calls that read, count or remove items without claiming them
 //	options.go   all options
 //	internal/    layout names the znodes, produce and tail put, consume claims and settles, browse reads

@@ -17,9 +17,9 @@ import (
 )
 
 // Item is a possession: an item that this process has claimed, until it acknowledges it with
-// [Item.Ack], returns it with [Item.Nack], or loses it. Done then closes, and Err tells which:
-// session.ErrReleased, or session.ErrLost with its cause, which may be ErrOverdue. A lost item is
-// delivered again, with Attempt increased by one.
+// [Item.Ack], returns it with [Item.Nack] or [Item.Return], or loses it. Done then closes, and Err
+// tells which: session.ErrReleased, or session.ErrLost with its cause, which may be ErrOverdue. A
+// lost item is delivered again, with Attempt increased by one.
 //
 // The token is the zxid of the transaction that claimed the item. Commit is a transaction that
 // ZooKeeper carries out only while the claim exists.
@@ -52,8 +52,9 @@ func (i *Item) Header(key string) string { return i.from.Record.Header(key) }
 // Priority is the priority set by WithPriority.
 func (i *Item) Priority() int { return i.from.Priority }
 
-// Attempt is 1 at the first delivery, and increases by one with each earlier one that was received,
-// and with each consumer that died after it had claimed the item. It is kept in ZooKeeper.
+// Attempt is 1 at the first delivery, and increases by one with each earlier one that was received
+// and not ended by Return, and with each consumer that died after it had claimed the item. It is
+// kept in ZooKeeper.
 func (i *Item) Attempt() int { return i.from.Attempt }
 
 // Session is the session that took the item.
@@ -109,8 +110,8 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 //
 // Errors: session.ErrLost if the claim was lost before: nothing was changed, and the item is
 // delivered again. With session.ErrUnknownOutcome too, the session ended before the reply, and the
-// item was deleted by this Ack or is delivered again. session.ErrReleased after a Nack. Any other
-// error is ZooKeeper's refusal: the item stays claimed, and Ack can be called again.
+// item was deleted by this Ack or is delivered again. session.ErrReleased after a Nack or Return.
+// Any other error is ZooKeeper's refusal: the item stays claimed, and Ack can be called again.
 func (i *Item) Ack(ctx context.Context) error {
 	return recipe.Failed(i.queue.session, "ack", i.queue.path, i.settle(ctx, consume.Command{Kind: consume.Ack}))
 }
@@ -133,6 +134,14 @@ func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
 		c.Failure = i.queue.failure(fmt.Sprint(o.err)) // Sprint survives a panic of Error
 	}
 	return recipe.Failed(i.queue.session, "nack", i.queue.path, i.settle(ctx, c))
+}
+
+// Return gives the item back as if it had never been claimed, and Done closes: it keeps its
+// position and its last error, and is delivered again at once, with the same Attempt. It is for
+// work that was not begun, or that ends because this process stops; for work that has failed there
+// is Nack. Errors are those of Nack.
+func (i *Item) Return(ctx context.Context) error {
+	return recipe.Failed(i.queue.session, "return", i.queue.path, i.settle(ctx, consume.Command{Kind: consume.Return}))
 }
 
 // Extend sets the visibility timeout anew: the item is lost if it is not acknowledged or returned

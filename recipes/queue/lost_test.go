@@ -53,6 +53,9 @@ func life(t *bubble.World, s *session.Session) {
 	items["1"] = gets(t, c, "1")
 	back(t, items["0"]) // it has had its attempts
 	require.NoError(t, items["4"].Ack(bubble.Minute(t)))
+	require.NoError(t, items["5"].Return(bubble.Minute(t)))
+	items["5"] = gets(t, c, "5")
+	require.Equal(t, 1, items["5"].Attempt())
 	back(t, items["1"]) // so has this one
 	require.NoError(t, items["6"].Ack(bubble.Minute(t)))
 	require.NoError(t, items["2"].Ack(bubble.Minute(t)))
@@ -176,8 +179,9 @@ func TestWhatIsLostIsNotReceived(t *testing.T) {
 func TestADeletedClaimIsNoticedAtTheNextRequest(t *testing.T) {
 	t.Parallel()
 	for name, next := range map[string]func(t *bubble.World, i *queue.Item) error{
-		"ack":  func(t *bubble.World, i *queue.Item) error { return i.Ack(bubble.Minute(t)) },
-		"nack": func(t *bubble.World, i *queue.Item) error { return i.Nack(bubble.Minute(t)) },
+		"ack":    func(t *bubble.World, i *queue.Item) error { return i.Ack(bubble.Minute(t)) },
+		"nack":   func(t *bubble.World, i *queue.Item) error { return i.Nack(bubble.Minute(t)) },
+		"return": func(t *bubble.World, i *queue.Item) error { return i.Return(bubble.Minute(t)) },
 		"commit": func(t *bubble.World, i *queue.Item) error {
 			_, err := i.Commit(bubble.Minute(t), session.CreateOp("/result", nil))
 			return err

@@ -25,6 +25,7 @@ var suite = bubble.Suite{
 	{"B52: first in, first out, and none waits for another", b52InOrder},
 	{"priorities", priorities},
 	{"B50: what is given back keeps its place", b50GivenBack},
+	{"what is returned was never claimed", returned},
 	{"a duplicate is refused while the item lives", duplicates},
 	{"several are put together or not at all", together},
 	{"settled in its own context, and committed", settledInside},
@@ -36,6 +37,7 @@ var suite = bubble.Suite{
 	{"peek", peeking},
 	{"remove", removing},
 	{"ephemeral items", ephemerals},
+	{"a pause", paused},
 }
 
 func TestQueue(t *testing.T) {
@@ -97,6 +99,27 @@ func b50GivenBack(t *bubble.Cluster) {
 		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrReleased)
 	}
 	require.Equal(t, []string{"a", "b", "c"}, takes(t, q, 3))
+}
+
+// An item that is returned is delivered again at once, at its place and without an attempt, however
+// few it may have and whatever the pause. Only one settlement counts.
+func returned(t *bubble.Cluster) {
+	q := newQueue(t, t.Session(), queue.WithMaxAttempts(2), queue.WithBackoff(func(int) time.Duration { return time.Hour }))
+	put(t, q, "a", queue.WithID("red"))
+	put(t, q, "b")
+	back(t, takeOne(t, q, "a"))
+	for range 3 {
+		i := takeOne(t, q, "a")
+		require.Equal(t, []any{"red", 2}, []any{i.ID(), i.Attempt()})
+		for range 2 {
+			require.NoError(t, i.Return(i.Context()))
+		}
+		require.ErrorIs(t, i.Err(), session.ErrReleased)
+		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrReleased)
+		require.ErrorIs(t, i.Nack(bubble.Minute(t)), session.ErrReleased)
+	}
+	require.Equal(t, 1, must(q.Peek(bubble.Minute(t))).Attempts)
+	require.Equal(t, []string{"a", "b"}, takes(t, newQueue(t, t.Session()), 2))
 }
 
 func duplicates(t *bubble.Cluster) {
@@ -224,6 +247,7 @@ func autoAck(t *bubble.Cluster) {
 		require.Nil(t, i.Hold)
 		require.NoError(t, i.Ack(bubble.Minute(t)))
 		require.NoError(t, i.Nack(bubble.Minute(t)))
+		require.NoError(t, i.Return(bubble.Minute(t)))
 		require.NoError(t, i.Extend(bubble.Minute(t), time.Second))
 		require.NoError(t, i.Err())
 		require.True(t, i.Valid())
@@ -327,7 +351,10 @@ func TestListShowsEveryItemWithItsState(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q, i := filled(t)
 		due := time.Now().Add(time.Hour)
-		require.Equal(t, queue.Stats{Items: 4, Delayed: 1}, must(q.Stats(bubble.Minute(t))))
+		stats := must(q.Stats(bubble.Minute(t)))
+		require.WithinDuration(t, time.Now(), stats.Oldest, time.Second)
+		stats.Oldest = time.Time{}
+		require.Equal(t, queue.Stats{Items: 4, Waiting: 2, Claimed: 1, Delayed: 1}, stats)
 		all := must(q.List(bubble.Minute(t), 100))
 		require.Len(t, all, 4)
 		first := must(q.List(bubble.Minute(t), 2))
@@ -341,7 +368,7 @@ func TestListShowsEveryItemWithItsState(t *testing.T) {
 		owner := all[0].Owner
 		require.Equal(t, os.Getpid(), owner.PID)
 		require.Equal(t, []queue.Entry{
-			{ID: "a", Data: []byte("a"), Attempts: 1, Claimed: true, Owner: owner, Session: i.Session().Status().SessionID},
+			{ID: "a", Data: []byte("a"), Attempts: 1, Claimed: true, Owner: owner, Session: i.Session().Status().SessionID, Token: i.Token()},
 			{ID: "b", Data: []byte("b"), Priority: 3},
 			{ID: "g", Unread: true},
 			{ID: "c", Data: []byte("c")},

@@ -27,9 +27,9 @@ type Entry struct {
 	ID string // from the application, or the GUID
 	layout.Item
 	layout.Record
-	Claimed bool
 	Owner   znode.Identity // the process whose consumer has claimed the item, as far as that can be read
 	Session int64          // the ZooKeeper session of that consumer
+	Token   int64          // of its claim
 	Since   time.Time      // the creation of its claim, or of its znode
 	Unread  bool           // this session may not read it, or no queue has written its data
 	path    string
@@ -44,16 +44,27 @@ func (q Queue) buckets(ctx context.Context, later bool, failed *error) []layout.
 	return list(ctx, q, q.Root.Items(), layout.ParseBucket, layout.Bucket.Compare, failed)
 }
 
-const delayed, others = true, false // the passes over a queue's items
+type pass int // over a queue's items
+
+const (
+	delayed pass = iota
+	others
+	andClaims // others, with claims
+)
 
 // items are those of each pass, bucket by bucket in their order. It syncs first.
-func (q Queue) items(ctx context.Context, passes ...bool) iter.Seq2[layout.Item, error] {
+func (q Queue) items(ctx context.Context, passes ...pass) iter.Seq2[layout.Item, error] {
 	return func(yield func(layout.Item, error) bool) {
 		err := q.Session.Sync(ctx, string(q.Root))
-		for _, later := range passes {
-			for _, b := range q.buckets(ctx, later, &err) {
+		for _, p := range passes {
+			for _, b := range q.buckets(ctx, p == delayed, &err) {
+				var claims []string // first: what is acknowledged meanwhile does not look free
+				if p == andClaims {
+					claims = q.Names(ctx, q.Root.ClaimsOf(b), &err)
+				}
 				item := func(name string) (layout.Item, bool) { return layout.ParseItem(b, name) }
 				for _, i := range list(ctx, q, q.Root.Bucket(b), item, func(a, b layout.Item) int { return cmp.Compare(a.Seq, b.Seq) }, &err) {
+					_, i.Claimed = slices.BinarySearch(claims, layout.ClaimName(i.Seq))
 					if !yield(i, nil) {
 						return
 					}
@@ -104,7 +115,7 @@ func (q Queue) readClaim(ctx context.Context, e *Entry) {
 	if e.Claimed = !errors.Is(err, session.ErrNoNode); err == nil {
 		who, _, _ := q.Session.Get(ctx, q.Root.Consumer(string(guid)))
 		e.Owner, _ = znode.CutIdentity(who)
-		e.Session, e.Since = stat.EphemeralOwner, stat.Ctime
+		e.Session, e.Token, e.Since = stat.EphemeralOwner, stat.Czxid, stat.Ctime
 	}
 }
 
@@ -113,24 +124,48 @@ func (q Queue) Names(ctx context.Context, path string, failed *error) []string {
 	return list(ctx, q, path, func(name string) (string, bool) { return name, true }, cmp.Compare, failed)
 }
 
-// Count counts the items, and among them those that are delayed. It is an estimate while others put
-// and take.
-func (q Queue) Count(ctx context.Context) (all, later int, err error) {
-	for i, err := range q.items(ctx, delayed, others) {
-		if err != nil {
-			return 0, 0, err
+// Counts are what Count counts: see Stats in package queue.
+type Counts struct {
+	Items, Waiting, Claimed, Delayed int
+	Oldest                           time.Time
+	Paused                           bool
+}
+
+// Count counts the items. It is an estimate while others put and take.
+func (q Queue) Count(ctx context.Context) (c Counts, err error) {
+	known := make(map[layout.Lane]bool) // since when its first item waits, which is its oldest
+	for i, err := range q.items(ctx, delayed, andClaims) {
+		lane, since := i.Bucket.Lane, time.Time{}
+		if err == nil && !i.Claimed && !lane.Later && !known[lane] {
+			e, _, failed := q.read(ctx, i)
+			since, err = e.Since, ignoring(session.ErrNoAuth, failed)
+			known[lane] = failed != nil || !since.IsZero() // if it has gone, the next is the first
 		}
-		if all++; i.Bucket.Lane.Later {
-			later++
+		switch {
+		case err != nil:
+			return Counts{}, err
+		case i.Claimed:
+			c.Claimed++
+		case !lane.Later:
+			c.Waiting++
+		default:
+			if c.Delayed++; i.Due < time.Now().Add(-time.Second).UnixMilli() {
+				since = time.UnixMilli(i.Due)
+			}
+		}
+		if c.Items++; !since.IsZero() && (c.Oldest.IsZero() || since.Before(c.Oldest)) {
+			c.Oldest = since
 		}
 	}
-	return all, later, nil
+	data, _, err := q.Session.Get(ctx, q.Root.Claims())
+	c.Paused = len(data) > 0
+	return c, ignoring(session.ErrNoNode, err)
 }
 
 // Size counts the items that a capacity limits: all children of the buckets, without listing them.
 func (q Queue) Size(ctx context.Context) (n int, err error) {
 	err = q.Session.Sync(ctx, string(q.Root))
-	for _, b := range append(q.buckets(ctx, delayed, &err), q.buckets(ctx, others, &err)...) {
+	for _, b := range append(q.buckets(ctx, true, &err), q.buckets(ctx, false, &err)...) {
 		stat, _, failed := q.Session.Exists(ctx, q.Root.Bucket(b))
 		n, err = n+int(stat.NumChildren), cmp.Or(err, failed)
 	}
@@ -142,29 +177,22 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 	if n < 1 {
 		return nil, fmt.Errorf("n: %d is less than 1", n)
 	}
-	passes := []bool{others, delayed}
+	passes := []pass{andClaims, delayed}
 	if free {
 		passes, err = passes[:1], layout.ErrEmpty // until one is found
 	}
-	var claims []string // in the item's bucket: none for delayed items
-	at := layout.Bucket{Number: -1}
 	for i, failed := range q.items(ctx, passes...) {
-		if failed == nil && i.Bucket != at {
-			at = i.Bucket
-			claims = q.Names(ctx, q.Root.ClaimsOf(at), &failed)
-		}
 		if failed != nil {
 			return all, failed
 		}
-		_, claimed := slices.BinarySearch(claims, layout.ClaimName(i.Seq))
-		if claimed && free {
+		if i.Claimed && free {
 			continue
 		}
 		e, ok, failed := q.read(ctx, i)
 		if failed != nil && (free || !errors.Is(failed, session.ErrNoAuth)) {
 			return all, failed
 		}
-		if claimed {
+		if i.Claimed {
 			q.readClaim(ctx, &e)
 		}
 		if ok || e.Unread && !free {

@@ -35,6 +35,7 @@ const (
 	watchingAhead // a consumer ahead in line
 	watchingBell
 	watchingConsumers
+	watchingGate
 	lingering // for half a second, as the second in line
 	waiting   // for an item to be due
 	avoiding  // of paths, for a minute
@@ -53,6 +54,7 @@ type base struct {
 	cfg        Config
 	root       layout.Root
 	registered bool // consumers/<guid> exists
+	gate       gate
 	closing    bool
 	avoided    map[string]bool // paths that are passed over
 	yields     bool            // a path was passed over: this consumer goes to the end of the line, since the next may have the right to it

@@ -41,6 +41,8 @@ func (m *Machine) seek() {
 		m.list(true)
 	case room == 0:
 		m.stopSeeking()
+	case !m.base.gate.open: // it keeps its place in line
+		m.dropFound()
 	case len(m.search.candidates) > 0 && fewLosses:
 		m.claim(room)
 	case len(f.free) > 0 && fewLosses: // against rivals several are read in one trip, to be tried in turn
@@ -177,6 +179,8 @@ func (m *Machine) claim(room int) {
 	// Without the znode in consumers/, no other consumer would hear that these claims have ended.
 	self := machine.Op{Do: machine.Check, Path: m.base.root.Consumer(m.base.cfg.GUID), Version: machine.Any}
 	t.add(self, part{failed: func(machine.Code) { m.base.registered = false }})
+	open := machine.Op{Do: machine.Check, Path: m.base.root.Claims(), Version: m.base.gate.version}
+	t.add(open, part{failed: func(machine.Code) { m.base.gate = gate{} }})
 	t.done = func([]machine.Result) {
 		if leaves {
 			p.left()

@@ -10,7 +10,7 @@
 //	  │ └──── Check(item), Delete(claim) ────────┘ │ └─▶ dead letter
 //	  └──── later/ ◀── it goes back with a pause ──┘
 //
-// An item that was not received goes back with Set(item, attempts-1) in the place of the Check.
+// An item goes back without an attempt with Set(item, attempts-1) in the place of the Check.
 //
 // An item becomes a dead letter, pauses, or ends its delay by being put elsewhere, and deleted here
 // in the same transaction. The machine asks a producer for that with [Put].
@@ -25,6 +25,7 @@
 //	seek, the first that is the case (a loss: a rival has claimed the item before):
 //		the answer to joining was lost         list: is there a place in line?
 //		no item is wanted                      forget what was found, and leave the line
+//		the queue is or may be paused          forget what was found
 //		candidates, fewer than four losses     claim them
 //		free items, fewer than four losses     read some: they become candidates
 //		buckets behind these are not listed    list some of them
@@ -40,6 +41,7 @@
 //
 //	event.go     commands to the machine, and the effects that package queue carries out
 //	machine.go   events to handlers; what follows each event; the ends of an epoch and of the machine
+//	gate.go      whether the queue is paused
 //	base.go      requests and those that fail; the znodes that a queue always has
 //	claim.go     from a listing to a claim: the order of what is done when items are wanted
 //	finder.go    listings of buckets, and the free items in them

@@ -41,7 +41,7 @@ type Kind int
 const (
 	Ack      Kind = iota + 1 // the item is done with, and deleted
 	Nack                     // the item goes back, and this was an attempt
-	Return                   // the item was not received: it goes back as if it had never been claimed
+	Return                   // the item goes back as if it had never been claimed
 	Received                 // the item was received: if it goes back, this was an attempt
 	Ended                    // the possession was lost: the item goes back
 	Unheld                   // no possession was made, since the session is not trusted at this instant: the item goes back
@@ -71,6 +71,10 @@ type Settled struct {
 	Err   error
 	Stays bool // the settlement was refused with this error: the item is still claimed, and can be settled again
 }
+
+// Withdraw has the application give back, with Return, what was delivered and not received: the
+// queue is paused.
+type Withdraw struct{}
 
 // Skipped reports a path that is in the way, and is passed over.
 type Skipped struct {

@@ -50,6 +50,10 @@ func (f *fake) run(ev machine.Event, before func() (changed bool)) {
 				events = append(events, f.read(e))
 			case machine.Transact:
 				events = append(events, f.transact(e))
+			case machine.Read:
+				if e.Path == root.Claims() { // it is not paused
+					events = append(events, machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true})
+				}
 			case consume.Deliver:
 				f.asked = append(f.asked, "deliver "+strings.TrimSpace(string(e.Record.Body)))
 				return

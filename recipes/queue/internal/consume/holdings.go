@@ -74,7 +74,7 @@ func (h *holdings) wants() int {
 func (h *holdings) hold(i *item) {
 	h.held = append(h.held, i)
 	switch {
-	case h.base.closing:
+	case h.base.closing, !h.base.gate.open:
 		i.how = Return
 	case h.exhausted(i.record.Attempts - 1): // Nack makes it a dead letter
 		i.how = Nack
@@ -102,6 +102,7 @@ func (h *holdings) onCommand(c Command) {
 	switch {
 	case c.Kind <= Return && open:
 		i.how, i.after, i.failure = c.Kind, c.After, c.Failure
+		i.received = i.received && c.Kind != Return // after a refusal it goes back without an attempt, too
 	case c.Kind <= Return: // given up before
 		h.base.Requests.Emit(Settled{No: c.No, Err: session.ErrLost})
 	case i != nil && c.Kind == Received:

@@ -42,6 +42,8 @@ func (m *Machine) Phase() string {
 	switch {
 	case !m.base.registered:
 		return "offline"
+	case m.base.gate.watched && !m.base.gate.open:
+		return "paused"
 	case m.place.path == "":
 		return "busy"
 	case len(m.place.ahead) == 0:
@@ -68,6 +70,9 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	case machine.Closing:
 		m.close()
 	case machine.Fired:
+		if ev.Path == m.base.root.Claims() {
+			m.base.gate = gate{}
+		}
 		m.place.onFired(ev.Path)
 	case machine.Woke:
 		m.onWoke(k)
@@ -110,6 +115,8 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 		switch k.purpose {
 		case watchingBell:
 			m.place.onBell(ev)
+		case watchingGate:
+			m.base.onGate(ev)
 		case releasing:
 			m.onClaim(k.token, ev)
 		case watchingAhead:
@@ -151,7 +158,7 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 // listing has shown to be free or due. Not so the rest, which holds in the next epoch too or is a
 // mere guess: commands, paths that are avoided, the names of buckets, the time, counts of tries.
 func (m *Machine) renew() {
-	m.base.registered, m.base.ensuring = false, 0
+	m.base.registered, m.base.gate, m.base.ensuring = false, gate{}, 0
 	m.search.claim, m.search.candidates, m.search.noneFree = nil, nil, false
 	m.settlement, m.moves.underWay = nil, false
 	m.place.bellArmed, m.place.consumersArmed = false, false
@@ -193,7 +200,9 @@ func (m *Machine) proceed() {
 	case m.base.busy(pausing), m.base.ensuring > 0:
 	case !m.base.registered && (!m.base.closing || m.base.busy(registering)):
 		m.base.register()
+		m.base.watchGate()
 	default:
+		m.base.watchGate()
 		if m.search.claim != nil && !m.base.busy(claiming) { // a pause has come between
 			m.resolve()
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
@@ -28,6 +29,7 @@ type model struct {
 	items      map[string]*item // by body
 	consumers  []*consumer
 	puts       *recipetest.Actor // the producer of new items
+	operator   *recipetest.Actor // pauses the queue
 	back, dead *recipetest.Actor // the producers of items that consumers take out
 	// Drawn at the beginning.
 	attempts int  // after which items are dead letters
@@ -35,10 +37,13 @@ type model struct {
 	hurries  bool // items that are not settled in time are lost
 	vandals  bool // consumers' znodes, places in line and the bell are deleted by hand
 	// As the schedule goes on.
-	slack  int   // so many attempts may have been counted of an item beyond those that were received
-	broken bool  // a session has expired, a machine has crashed, or a consumer closes
-	ending bool  // each item that is delivered is acknowledged
-	zxid   int64 // of the state that was inspected last
+	paused bool // as the operator wants it
+	slack  int  // so many attempts may have been counted of an item beyond those that were received
+	broken bool // a session has expired, a machine has crashed, or a consumer closes
+	ending bool // each item that is delivered is acknowledged
+	// Of the state that was inspected last.
+	zxid   int64
+	claims map[string]bool // by their paths; nil: the queue was not paused
 }
 
 // item is the state of an item, as the test knows it.
@@ -46,7 +51,7 @@ type item struct {
 	body, id string
 	put      bool // it was seen, or its put was answered
 	due      int64
-	attempts int  // deliveries that were received
+	attempts int  // deliveries that were received, and not ended by Return
 	acking   bool // an Ack was begun
 	acked    bool // an Ack was answered
 	holder   *consumer
@@ -64,6 +69,8 @@ type consumer struct {
 	held     map[uint64]*delivery
 	closed   bool
 	hangs    bool // its machine does nothing any more
+	epoch    uint64
+	gated    bool // it has seen a pause, or does not know yet that there is none
 }
 
 // delivery is an item that was handed out.
@@ -83,7 +90,32 @@ func (h hanging) Step(ev machine.Event) []machine.Effect {
 	if h.c.hangs {
 		return nil
 	}
-	return h.Machine.Step(ev)
+	effects := h.Machine.Step(ev)
+	h.c.see(ev, effects)
+	return effects
+}
+
+// see fails if a consumer asks for a claim, or delivers, after it has seen a pause.
+func (c *consumer) see(ev machine.Event, effects []machine.Effect) {
+	switch ev := ev.(type) {
+	case machine.EpochBegan:
+		c.epoch, c.gated = ev.Epoch, true
+	case machine.Fired:
+		c.gated = c.gated || ev.Path == root.Claims() && ev.Epoch == c.epoch
+	case machine.Seen:
+		if ev.Path == root.Claims() && ev.Epoch == c.epoch {
+			c.gated = !ev.Exists || len(ev.Data) > 0
+		}
+	}
+	for _, e := range effects {
+		claims := func(op machine.Op) bool {
+			return op.Do == machine.Create && strings.HasPrefix(op.Path, root.Claims()) && op.Ephemeral
+		}
+		t, _ := e.(machine.Transact)
+		if _, delivers := e.(consume.Deliver); c.gated && (delivers || slices.ContainsFunc(t.Ops, claims)) {
+			c.model.Failf("%s claims or delivers behind a pause: %+v", c.name, e)
+		}
+	}
 }
 
 func (m *model) newItem() *item {
@@ -149,6 +181,10 @@ func (c *consumer) perform(e machine.Effect) {
 			by = m.dead
 		}
 		by.Tell(back{e, c})
+	case consume.Withdraw:
+		for _, no := range c.nos(func(d *delivery) bool { return !d.received }) {
+			c.settle(no, consume.Return, 0)
+		}
 	case consume.Skipped:
 		if !m.refuses {
 			m.Failf("%s skips %s: %v", c.name, e.Path, e.Err)
@@ -206,9 +242,13 @@ func (c *consumer) receive(no uint64) {
 func (c *consumer) settle(no uint64, how consume.Kind, after int64) {
 	d := c.held[no]
 	d.how = how
-	if how == consume.Ack {
+	switch {
+	case how == consume.Ack:
 		d.item.acking = true
-	} else {
+	case how == consume.Return && d.received:
+		d.item.attempts--
+		fallthrough
+	default:
 		c.release(d.item)
 	}
 	c.actor.Tell(consume.Command{No: no, Kind: how, After: after})
@@ -287,7 +327,7 @@ func (c *consumer) nos(which func(d *delivery) bool) (nos []uint64) {
 }
 
 // inspect fails unless each item is in one place, until it is acknowledged, and each claim is on an
-// item.
+// item, and is no new one while the queue is paused.
 func (m *model) inspect() {
 	if m.zxid == m.Zxid() {
 		return
@@ -306,8 +346,16 @@ func (m *model) inspect() {
 			m.Failf("%s is nowhere", i.body)
 		}
 	}
+	was, is := m.claims, make(map[string]bool)
+	if m.claims = nil; len(m.Data(root.Claims())) > 0 {
+		m.claims = is
+	}
 	for _, bucket := range m.Children(root.Claims()) {
 		for _, claim := range m.Children(path.Join(root.Claims(), bucket)) {
+			at := path.Join(bucket, claim)
+			if is[at] = true; was != nil && m.claims != nil && !was[at] {
+				m.Failf("%s is claimed in a pause", at)
+			}
 			if !slices.ContainsFunc(m.Children(path.Join(root.Items(), bucket)), func(name string) bool { return name[len(name)-10:] == claim }) {
 				m.Failf("the claim %s/%s is on nothing", bucket, claim)
 			}

@@ -165,7 +165,47 @@ func (p *producer) ended(b back, err error) {
 	}
 }
 
-// addProducers adds the producer of new items, and those of items that consumers take out.
+// operator pauses the queue and resumes it, one request at a time, until it is as the model says.
+type operator struct {
+	machine.Requests[bool]
+	model *model
+	is    bool
+	doubt bool // a request was made since, and not answered
+}
+
+// turned tells the operator that the model has changed its mind, and again to write it once more.
+type (
+	turned struct{}
+	again  struct{}
+)
+
+func (o *operator) Step(ev machine.Event) []machine.Effect {
+	k, ok := o.Accept(ev)
+	if !ok {
+		return nil
+	}
+	switch ev := ev.(type) {
+	case machine.EpochBegan:
+		o.Begin(ev.Epoch)
+	case machine.EpochEnded:
+		o.End()
+	case again:
+		o.doubt = true
+	case machine.Transacted:
+		if ev.Code == machine.Done {
+			o.is, o.doubt = k, false
+		}
+	}
+	if wanted := o.model.paused; o.Epoch() > 0 && (o.doubt || o.is != wanted) && !o.Pending(true) && !o.Pending(false) {
+		o.doubt = true
+		data := map[bool]string{true: "paused"}[wanted]
+		o.Ask(machine.Transact{Ops: []machine.Op{{Do: machine.Set, Path: root.Claims(), Data: []byte(data), Version: machine.Any}}}, wanted)
+	}
+	return o.Flush()
+}
+
+// addProducers adds the producer of new items, those of items that consumers take out, and the
+// operator.
 func (m *model) addProducers() {
 	add := func(name string, root layout.Root) *recipetest.Actor {
 		return m.Add(recipetest.Player{
@@ -174,4 +214,5 @@ func (m *model) addProducers() {
 		})
 	}
 	m.puts, m.back, m.dead = add("p0", root), add("back", root), add("dead", dead)
+	m.operator = m.Add(recipetest.Player{Name: "operator", Machine: func() machine.Machine { return &operator{model: m} }})
 }

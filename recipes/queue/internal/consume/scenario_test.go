@@ -14,6 +14,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
 // quiet is a model without faults, in which each consumer wants so many items.
@@ -114,7 +115,10 @@ func TestZnodesDeletedByHand(t *testing.T) {
 		for _, name := range m.Children(dir) {
 			m.Delete(path.Join(dir, name))
 		}
-		if dir == "" {
+		switch dir {
+		case root.Claims():
+			m.Delete(dir)
+		case "":
 			m.Delete(root.Bell())
 		}
 		m.settle(t)
@@ -125,6 +129,7 @@ func TestZnodesDeletedByHand(t *testing.T) {
 		require.Len(t, m.Children(root.Line()), 2)
 		require.Len(t, m.Children(root.Consumers()), 2)
 	}
+	require.True(t, m.Exists(root.Claims()))
 }
 
 // The znode of a busy consumer is deleted by hand. It is made again before the next claim, so that
@@ -248,4 +253,92 @@ func TestAPlaceThatIsNotKnown(t *testing.T) {
 	stopped, _ := c.actor.Stopped()
 	require.True(t, stopped)
 	require.Empty(t, m.Children(root.Line()))
+}
+
+// tried are the attempts of all items, in their order.
+func (m *model) tried(t *testing.T) (all []int) {
+	t.Helper()
+	bucket := path.Join(root.Items(), "0-0000000000")
+	names := m.Children(bucket)
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(a[len(a)-10:], b[len(b)-10:]) })
+	for _, name := range names {
+		r, ok := layout.ParseRecord(m.Data(path.Join(bucket, name)))
+		require.True(t, ok)
+		all = append(all, r.Attempts)
+	}
+	return all
+}
+
+// claimed is how many items of the first bucket are claimed.
+func (m *model) claimed() int { return len(m.Children(path.Join(root.Claims(), "0-0000000000"))) }
+
+// A pause: what was received stays with its consumer, and can be settled; all else is free, and
+// counts no attempt. What is put meanwhile waits. It goes on when the queue is resumed.
+func TestAPause(t *testing.T) {
+	t.Parallel()
+	m := quiet(2)
+	c := m.consumers[0]
+	m.put(t, put{count: 2})
+	c.receive(c.open()[0])
+	m.pause(true)
+	m.settle(t)
+	require.Equal(t, []int{1, 0}, m.tried(t))
+	require.Equal(t, 1, m.claimed())
+	c.settle(c.open()[0], consume.Ack, 0)
+	m.put(t, put{count: 1})
+	require.Equal(t, []int{0, 0}, m.tried(t))
+	require.Zero(t, m.claimed())
+	m.pause(false)
+	m.settle(t)
+	require.Len(t, c.open(), 2)
+	require.Equal(t, []int{1, 1}, m.tried(t))
+}
+
+// The queue is paused, or resumed, while a consumer has no session. It learns that in the next one,
+// before it claims.
+func TestAPauseBetweenSessions(t *testing.T) {
+	t.Parallel()
+	for _, paused := range []bool{true, false} {
+		m := quiet(1)
+		c := m.consumers[0]
+		m.pause(!paused)
+		m.put(t, put{count: 1})
+		c.actor.Disconnect()
+		m.pause(paused)
+		m.settle(t)
+		c.actor.Expire()
+		m.settle(t)
+		require.Equal(t, paused, m.claimed() == 0)
+	}
+}
+
+// What the operator writes again changes nothing: who waits in line stays there.
+func TestAQueueThatIsResumedTwiceIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	m := waiting(t, 3)
+	line := m.Children(root.Line())
+	m.operator.Tell(again{})
+	m.settle(t)
+	require.Equal(t, line, m.Children(root.Line()))
+	m.ending = true
+	m.put(t, put{count: 3})
+	require.Empty(t, m.left())
+}
+
+// ZooKeeper refuses a Return. It is tried again, as a Return.
+func TestAReturnThatIsRefused(t *testing.T) {
+	t.Parallel()
+	m := quiet(1)
+	m.refuses = true
+	c := m.consumers[0]
+	m.put(t, put{count: 1})
+	c.receive(c.open()[0])
+	c.settle(c.open()[0], consume.Return, 0)
+	for !c.actor.Refuse(func(e machine.Effect) bool { _, is := e.(machine.Transact); return is }) {
+		require.True(t, m.Step())
+	}
+	m.settle(t)
+	m.settle(t)
+	require.Equal(t, []int{1}, m.tried(t))
+	require.Len(t, c.open(), 1)
 }

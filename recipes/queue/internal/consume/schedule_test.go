@@ -68,6 +68,7 @@ func (m *model) happen(calm int) {
 		{1, false, func() { m.refuse(c.actor) }},
 		{1, false, c.mayClose},
 		{1, false, m.vandalize},
+		{2, false, func() { m.pause(m.Pick(3) == 0) }},
 		{1, false, c.mayHang},
 		{10, false, step},
 	}
@@ -156,9 +157,11 @@ func (c *consumer) act() {
 	}
 	if nos := c.nos(func(d *delivery) bool { return d.received }); len(nos) > 0 {
 		no := nos[m.Pick(len(nos))]
-		switch m.Pick(3) {
+		switch m.Pick(4) {
 		case 0:
 			c.settle(no, consume.Nack, int64(m.Pick(3)*100))
+		case 1:
+			c.settle(no, consume.Return, 0)
 		default:
 			c.settle(no, consume.Ack, 0)
 		}
@@ -177,9 +180,32 @@ func (c *consumer) close() {
 	c.actor.Tell(machine.Closing{})
 }
 
+// pause has the operator pause the queue, or resume it.
+func (m *model) pause(paused bool) {
+	m.paused = paused
+	m.operator.Tell(turned{})
+}
+
+// stand pauses the queue, and lets everything come to rest. Nothing is left with a consumer then
+// but what was received.
+func (m *model) stand() {
+	m.Heal()
+	m.pause(true)
+	m.rest()
+	for _, c := range m.consumers {
+		if nos := c.nos(func(d *delivery) bool { return !d.received }); len(nos) > 0 && !c.hangs {
+			m.Failf("%s has %d items of a queue that is paused", c.name, len(nos))
+		}
+	}
+}
+
 // conclude lets everything come to rest without further faults. Nothing is left then.
 func (m *model) conclude() {
+	if m.Pick(2) == 0 {
+		m.stand()
+	}
 	m.ending = true
+	m.pause(false)
 	for range 4 {
 		m.Heal()
 		for _, c := range m.consumers {

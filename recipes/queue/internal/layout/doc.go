@@ -1,6 +1,7 @@
 // Package layout says what the znodes of a queue are called and what is in them: pure functions.
 //
 //	items/<priority>-<bucket>/<guid>-queue-<seq>  an item: see [Record]
+//	claims                                        data: none; or the queue is paused: nothing is to be claimed
 //	claims/<priority>-<bucket>/<seq>              ephemeral: that item is claimed; data: the consumer's GUID
 //	later/<slot>-<bucket>/<due>-<guid>-<seq>      an item with a delay, or that pauses
 //	line/<guid>-<seq>                             ephemeral: a consumer that has room and found nothing

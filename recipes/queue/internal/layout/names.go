@@ -19,7 +19,7 @@ func (r Root) at(name string) string { return znode.Join(string(r), name) }
 // Items is the path of the parent of the buckets with items.
 func (r Root) Items() string { return r.at("items") }
 
-// Claims is the path of the parent of the buckets with claims.
+// Claims is the path of the parent of the buckets with claims, with data while the queue is paused.
 func (r Root) Claims() string { return r.at("claims") }
 
 // Later is the path of the parent of the buckets with items that are not due.
@@ -165,10 +165,11 @@ const mark = "-queue-" // between the GUID and the number in the name of an item
 
 // Item is where an item is.
 type Item struct {
-	Bucket Bucket
-	GUID   string
-	Seq    int32
-	Due    int64 // of one in a later bucket: in milliseconds of the servers' clock
+	Bucket  Bucket
+	GUID    string
+	Seq     int32
+	Claimed bool  // by a listing of the claims
+	Due     int64 // of one in a later bucket: in milliseconds of the servers' clock
 }
 
 // Prefix is what the name of an item's znode begins with: the server appends the sequence number.

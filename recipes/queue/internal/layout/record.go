@@ -16,7 +16,7 @@ import (
 //	0000000002 {"id":"order-17","headers":["content-type","text/plain"],"priority":5}
 //	the body
 type Record struct {
-	Attempts int // how often it was claimed, less the times it was returned unreceived
+	Attempts int // how often it was claimed, less the times it was returned without an attempt
 	About
 	Body []byte
 }

@@ -60,9 +60,9 @@ func TestABug(t *testing.T) {
 		require.ErrorIs(t, err, session.ErrUnknownOutcome)
 		heal()
 		puts(t, p.Begin(of("e")))
-		n, _, err := browse.Queue{Session: s, Root: root}.Count(context.Background())
+		counts, err := browse.Queue{Session: s, Root: root}.Count(context.Background())
 		require.NoError(t, err)
-		require.Equal(t, 6, n, "with that of the bug")
+		require.Equal(t, 6, counts.Items, "with that of the bug")
 		require.NoError(t, p.Close(bubble.Minute(t)))
 	})
 }
