@@ -15,6 +15,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/otlptranslator"
 	"github.com/stretchr/testify/require"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -39,6 +43,22 @@ func (l labels) add(metric string, all ...string) {
 		if !slices.Contains(l[metric], label) {
 			l[metric] = append(l[metric], label)
 		}
+	}
+}
+
+func (l labels) addAll(f *dto.MetricFamily) {
+	for _, m := range f.GetMetric() {
+		names := []string{"job", "instance", "cluster", "namespace"} // of the scrape
+		for _, label := range m.GetLabel() {
+			names = append(names, label.GetName())
+		}
+		if m.GetHistogram() == nil {
+			l.add(f.GetName(), names...)
+			continue
+		}
+		l.add(f.GetName()+"_bucket", append(names, "le")...)
+		l.add(f.GetName()+"_sum", names...)
+		l.add(f.GetName()+"_count", names...)
 	}
 }
 
@@ -71,19 +91,7 @@ func byProcesses(t *bubble.World) labels {
 	require.NoError(t, err)
 	all := labels{}
 	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			names := []string{"job", "instance", "cluster", "namespace"} // of the scrape
-			for _, label := range m.GetLabel() {
-				names = append(names, label.GetName())
-			}
-			if m.GetHistogram() == nil {
-				all.add(f.GetName(), names...)
-				continue
-			}
-			all.add(f.GetName()+"_bucket", append(names, "le")...)
-			all.add(f.GetName()+"_sum", names...)
-			all.add(f.GetName()+"_count", names...)
-		}
+		all.addAll(f)
 	}
 	return all
 }
@@ -91,16 +99,37 @@ func byProcesses(t *bubble.World) labels {
 // byExporter is what troupe exporter reports, as its test has seen it.
 func byExporter(t testing.TB) labels {
 	t.Helper()
-	text, err := os.ReadFile("../cmd/troupe/testdata/exporter.txt")
+	text, err := os.Open("../cmd/troupe/testdata/exporter.txt")
+	require.NoError(t, err)
+	defer text.Close()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(text)
 	require.NoError(t, err)
 	all := labels{}
-	for _, m := range regexp.MustCompile(`(?m)^(\w+)\{(.*)\} `).FindAllStringSubmatch(string(text), -1) {
-		all.add(m[1], "job", "instance", "cluster", "namespace")
-		for _, label := range regexp.MustCompile(`(\w+)="`).FindAllStringSubmatch(m[2], -1) {
-			all.add(m[1], label[1])
-		}
+	for _, f := range families {
+		all.addAll(f)
 	}
 	return all
+}
+
+// TestExporterIsNamedAsByOpenTelemetry: the names of the command line's metrics are those that
+// OpenTelemetry's exporters would write for those instruments.
+func TestExporterIsNamedAsByOpenTelemetry(t *testing.T) {
+	t.Parallel()
+	namer := otlptranslator.NewMetricNamer("", otlptranslator.UnderscoreEscapingWithSuffixes)
+	var names []string
+	for _, m := range []otlptranslator.Metric{
+		{Name: "troupe.queue.depth", Unit: "{item}", Type: otlptranslator.MetricTypeGauge},
+		{Name: "troupe.queue.oldest.age", Unit: "s", Type: otlptranslator.MetricTypeGauge},
+		{Name: "troupe.queue.dead", Unit: "{item}", Type: otlptranslator.MetricTypeGauge},
+		{Name: "troupe.contenders", Unit: "{contender}", Type: otlptranslator.MetricTypeGauge},
+		{Name: "troupe.exporter.failures", Unit: "{failure}", Type: otlptranslator.MetricTypeMonotonicCounter},
+	} {
+		name, err := namer.Build(m)
+		require.NoError(t, err)
+		names = append(names, name)
+	}
+	require.ElementsMatch(t, names, slices.Collect(maps.Keys(byExporter(t))))
 }
 
 // rule is one of alerts.yml.

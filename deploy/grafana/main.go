@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 )
@@ -57,9 +58,7 @@ func dashboard(id, title, metric string, rows []row) []byte {
 	var panels []object
 	add := func(kind, title string, x, y, w, h int, more object) {
 		panel := object{"id": len(panels) + 1, "type": kind, "title": title, "gridPos": object{"x": x, "y": y, "w": w, "h": h}}
-		for key, value := range more {
-			panel[key] = value
-		}
+		maps.Copy(panel, more)
 		panels = append(panels, panel)
 	}
 	const columns, height = 3, 8
