@@ -33,12 +33,12 @@ TEST := $(GO) test -trimpath -count=1 -timeout $(TIMEOUT)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test test-real race mutants soak check lint manifests chaos chaos-check fuzz apidiff bench-peers growth benchstat cover house way tidy docs screenshots
+.PHONY: help deps build test test-real race mutants soak check lint manifests alerts chaos chaos-check fuzz apidiff bench-peers growth benchstat cover house way tidy docs screenshots
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-deps: ## install ZooKeeper, the clients of others and a browser for the tests, if they are missing (Debian's packages; root or sudo); fetch the modules of make manifests
+deps: ## install ZooKeeper, the clients of others, a browser and promtool for the tests, if they are missing (Debian's packages; root or sudo); fetch the modules of make manifests
 	@tools/deps
 	cd test/deploy && $(GO) mod download
 
@@ -70,6 +70,10 @@ lint: ## check style, mistakes and the import rules (.golangci.yml); the first r
 
 manifests: ## check the files of deploy/: decoded strictly, manifests into Kubernetes' types, and compared with the example; nothing is started
 	cd test/deploy && $(GO) test -trimpath -count=1 ./...
+
+alerts: ## test the rules of deploy/prometheus on series that must alarm, and on some that must not; promtool does (make deps)
+	tools/promtool check rules deploy/prometheus/alerts.yml
+	tools/promtool test rules deploy/prometheus/alerts_test.yml
 
 chaos: ## real servers and worker processes under random faults: DURATION=2m SEED=0 (random) WORK=all REPORT=file
 	$(GO) test -tags chaos -run Swallowed ./test/chaos

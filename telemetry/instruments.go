@@ -42,7 +42,7 @@ func (o *observer) make() {
 	m, i, unit, about, buckets := o.meter, &o.instruments, metric.WithUnit, metric.WithDescription, metric.WithExplicitBucketBoundaries
 	long := buckets(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600)
 	messaging := buckets(0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10) // of the conventions
-	put(i, &o.connected)(m.Int64ObservableGauge("troupe.session.connected", unit("1"), about("1 while there is a connection to ZooKeeper, and trust")))
+	put(i, &o.connected)(m.Int64ObservableGauge("troupe.session.connected", unit("{connection}"), about("1 while there is a connection to ZooKeeper, and trust")))
 	put(i, &o.timeout)(m.Float64ObservableGauge("troupe.session.timeout", unit("s"), about("session timeout, as negotiated")))
 	put(i, &o.trust)(m.Float64ObservableGauge("troupe.session.trust.remaining", unit("s"), about("for how long the session may be trusted if nothing more is heard")))
 	put(i, &o.transitions)(m.Int64Counter("troupe.session.transitions", unit("{transition}"), about("changes of the session to a state")))
@@ -55,8 +55,8 @@ func (o *observer) make() {
 	put(i, &o.waiting)(m.Int64ObservableGauge("troupe.possession.waiting", unit("{possession}"), about("what is waited for")))
 	put(i, &o.age)(m.Float64ObservableGauge("troupe.possession.hold.age", unit("s"), about("for how long the oldest has been held")))
 	put(i, &o.losses)(m.Int64Counter("troupe.possession.losses", unit("{possession}"), about("possessions that ended otherwise than by their release")))
-	put(i, &o.leading)(m.Int64ObservableGauge("troupe.election.leading", unit("1"), about("1 while this process leads")))
-	put(i, &o.token)(m.Int64ObservableGauge("troupe.election.token", unit("1"), about("fencing token of the term; the greater one is newer")))
+	put(i, &o.leading)(m.Int64ObservableGauge("troupe.election.leading", unit("{leader}"), about("1 while this process leads")))
+	put(i, &o.token)(m.Int64ObservableGauge("troupe.election.token", unit("{token}"), about("fencing token of the term; the greater one is newer")))
 	put(i, &o.operation)(m.Float64Histogram("messaging.client.operation.duration", unit("s"), messaging, about("how long puts took")))
 	put(i, &o.sent)(m.Int64Counter("messaging.client.sent.messages", unit("{message}"), about("items that were to be put")))
 	put(i, &o.consumed)(m.Int64Counter("messaging.client.consumed.messages", unit("{message}"), about("items that were claimed")))

@@ -125,7 +125,7 @@ func TestInstruments(t *testing.T) {
 			return `{` + failed + `messaging.destination.name=jobs,messaging.operation.name=` + operation + `,messaging.system=troupe,troupe.session.name=main} `
 		}
 		table := []string{
-			"gauge troupe.session.connected 1 " + own + "1",
+			"gauge troupe.session.connected {connection} " + own + "1",
 			"gauge troupe.session.timeout s " + own + "9",
 			"gauge troupe.session.trust.remaining s " + own + fmt.Sprint(snap.Status.TrustedUntil.Sub(snap.Time).Seconds()),
 			"counter troupe.session.transitions {transition} {troupe.session.name=main,troupe.session.state=connected} 1",
@@ -140,8 +140,8 @@ func TestInstruments(t *testing.T) {
 			"gauge troupe.possession.waiting {possession} " + of("lock", "/locks/#") + "1",
 			"gauge troupe.possession.hold.age s " + of("election", "reports") + "4",
 			"gauge troupe.possession.held {possession} " + of("election", "reports") + "1",
-			"gauge troupe.election.leading 1 {troupe.name=reports,troupe.session.name=main} 1",
-			"gauge troupe.election.token 1 {troupe.name=reports,troupe.session.name=main} " + fmt.Sprint(term.Token()),
+			"gauge troupe.election.leading {leader} {troupe.name=reports,troupe.session.name=main} 1",
+			"gauge troupe.election.token {token} {troupe.name=reports,troupe.session.name=main} " + fmt.Sprint(term.Token()),
 			"histogram messaging.client.operation.duration s " + item("put", "") + "1 0.02",
 			"histogram messaging.client.operation.duration s " + item("put", "error.type=full,") + "1 0.001",
 			"counter messaging.client.sent.messages {message} " + item("put", "") + "7",
@@ -254,8 +254,8 @@ func TestTwoLeaders(t *testing.T) {
 			e.Campaign()
 			token := bubble.Get(t, e.Leader()).Token()
 			lines := collect(t, reader)
-			require.Contains(t, lines, "gauge troupe.election.leading 1 {troupe.name=/e} 1")
-			require.Contains(t, lines, fmt.Sprint("gauge troupe.election.token 1 {troupe.name=/e} ", token))
+			require.Contains(t, lines, "gauge troupe.election.leading {leader} {troupe.name=/e} 1")
+			require.Contains(t, lines, fmt.Sprint("gauge troupe.election.token {token} {troupe.name=/e} ", token))
 			tokens = append(tokens, fmt.Sprint(token))
 			require.NoError(t, s.Close(w.Context()))
 		}

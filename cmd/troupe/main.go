@@ -6,7 +6,7 @@
 //   - connection.go: flags of the connection, four-letter words; print.go: tables, JSON, times, escaping
 //   - znode.go, config.go, kinds.go, recipes.go, rounds.go: commands that show and change znodes
 //   - lock.go, election.go, queue.go: these recipes; run.go, child_*.go: commands under a possession
-//   - doctor.go: the examination of servers and znodes, told.go: what servers say; server.go: the embedded server as a process
+//   - doctor.go: the examination of servers and znodes, told.go: what servers say; server.go: the embedded server as a process; exporter.go: metrics
 package main
 
 import (

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -174,4 +175,30 @@ func TestSIGTERMEndsALoad(t *testing.T) {
 	said := must(io.ReadAll(out))
 	require.NoError(t, cmd.Wait())
 	require.Empty(t, string(said), "it never listened")
+}
+
+// The process listens on loopback, answers GET alone, and ends with a signal.
+func TestTheExporterIsAProcess(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	troupe := program(t)
+	server := started(t, troupe, "--listen", "127.0.0.1:0")
+	c := client(t, server.address)
+	locked(t, c, "/l")
+	out := must(os.Create(t.TempDir() + "/out"))
+	cmd := exec.Command(troupe, "exporter", "--servers", server.address, "--contenders", "/l", "--contenders", "/l", "--listen", "localhost:0")
+	cmd.Stdout = out
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	var at string
+	require.Eventually(t, func() bool {
+		_, at, _ = strings.Cut(strings.TrimSpace(string(must(os.ReadFile(out.Name())))), "listening on ")
+		return at != ""
+	}, time.Minute, 10*time.Millisecond)
+	require.Regexp(t, `^http://(127\.0\.0\.1|\[::1\]):\d+/metrics$`, at)
+	answer := must(http.Get(at)) //nolint:noctx // it answers at once
+	require.Equal(t, 1, strings.Count(string(must(io.ReadAll(answer.Body))), `troupe_contenders{path="/l"} 1`), "once, although it was given twice")
+	require.NoError(t, answer.Body.Close())
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, cmd.Wait())
 }

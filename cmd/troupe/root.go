@@ -50,7 +50,7 @@ A credential is read from --auth-file, a line "digest user:password", or from TR
 	cmd.SetOut(a.out)
 	cmd.SetErr(a.log)
 	cmd.AddCommand(server(), version(a))
-	for _, c := range append(znodes(a), locks(a), elections(a), queues(a), groups(a), values(a), barriers(a), transactions(a), doctor(a)) {
+	for _, c := range append(znodes(a), locks(a), elections(a), queues(a), groups(a), values(a), barriers(a), transactions(a), doctor(a), exporter(a)) {
 		a.to.bind(c.PersistentFlags())
 		a.output(c.PersistentFlags())
 		cmd.AddCommand(c)
@@ -121,8 +121,10 @@ func (a *app) command(use, short string, do func(ctx context.Context, s *session
 
 // pathIn refuses arguments whose first is no path.
 func pathIn(args []string) error {
-	if err := znode.Validate(args[0]); err != nil {
-		return usage{fmt.Errorf("PATH %q: %w", args[0], err)}
+	for _, path := range args[:min(1, len(args))] {
+		if err := znode.Validate(path); err != nil {
+			return usage{fmt.Errorf("PATH %q: %w", path, err)}
+		}
 	}
 	return nil
 }

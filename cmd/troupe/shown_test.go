@@ -31,6 +31,7 @@ var runs = map[string][][2]string{
 	"election show":     {{"times", "election show /elections/a"}},
 	"election transfer": {{"transfer", "election transfer /e c -y"}},
 	"election watch":    {{"election-watch", "election watch /a"}},
+	"exporter":          nil, // its answers are in testdata/exporter.txt
 	"get":               {{"get", "get /app"}, {"get", "get /app -o json"}},
 	"group ls":          {{"group-ls", "group ls /workers"}},
 	"group watch":       {{"group-watch", "group watch /workers"}},

@@ -68,7 +68,7 @@ func connecting(cmd *cobra.Command) map[string]*cobra.Command {
 	for _, sub := range cmd.Commands() {
 		maps.Copy(all, connecting(sub))
 		name := strings.TrimPrefix(sub.CommandPath(), "troupe ")
-		if !sub.HasSubCommands() && sub.Name() != "run" && name != "server" && sub.Flag("servers") != nil {
+		if !sub.HasSubCommands() && sub.Name() != "run" && name != "server" && name != "exporter" && sub.Flag("servers") != nil {
 			all[name] = sub
 		}
 	}

@@ -83,7 +83,7 @@ func (f *file) product() bool {
 		return false
 	}
 	switch top, _, _ := strings.Cut(f.name, "/"); top {
-	case "examples", "docs", "test", "bench", "interop", "tools":
+	case "examples", "docs", "test", "bench", "interop", "tools", "deploy":
 		return false
 	default:
 		return true

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+func exporter(a *app) *cobra.Command {
+	e, listen := exporting{app: a, queues: map[string]bool{}, contended: map[string]bool{}, failed: map[string]int{}}, ""
+	cmd := a.command("exporter", "Report queues, locks and elections to Prometheus", func(ctx context.Context, s *session.Session, _ []string) error {
+		e.s = s
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
+		if err != nil {
+			return fmt.Errorf("--listen: %w", err)
+		}
+		fmt.Fprintf(a.out, "listening on http://%s/metrics\n", l.Addr())
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /metrics", e.scrape)
+		server := http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+		err = server.Serve(l)
+		return choose(errors.Is(err, http.ErrServerClosed), nil, err)
+	})
+	cmd.Long = `Serve /metrics: of queues the items by state, the age of the oldest that waits, and the dead letters; of locks and elections the contenders,
+holders included. One process is enough. It reads when Prometheus asks, at most once in 10 s. A path that does not exist is empty. One that
+can't be read, or not within 9 s with all others, is missing, and counted in troupe_exporter_failures_total; the log has its first error.`
+	for name, paths := range map[string]map[string]bool{"queue": e.queues, "contenders": e.contended} {
+		cmd.Flags().Func(name, "a `path`; may be repeated", func(path string) error {
+			paths[path] = true
+			return znode.Validate(path)
+		})
+	}
+	cmd.Flags().StringVar(&listen, "listen", "localhost:9281", "address; port 0 takes a free port")
+	cmd.MarkFlagsOneRequired("queue", "contenders")
+	return cmd
+}
+
+// exporting answers scrapes.
+type exporting struct {
+	*app
+	s                 *session.Session
+	queues, contended map[string]bool
+	mu                sync.Mutex // guards what follows
+	last              time.Time  // the end of the last reading
+	text              string     // what it found
+	failed            map[string]int
+}
+
+func (e *exporting) scrape(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if time.Since(e.last) >= 10*time.Second {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 9*time.Second) // Prometheus waits for 10 s
+		e.text, e.last = e.read(ctx), time.Now()
+		cancel()
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+	fmt.Fprint(w, e.text)
+}
+
+// read returns the samples of all paths.
+func (e *exporting) read(ctx context.Context) string {
+	var depth, age, dead, line, failed string
+	for _, path := range slices.Sorted(maps.Keys(e.queues)) {
+		if _, is, letters, err := counted(ctx, &app{log: io.Discard}, e.s, path); e.reads(path, err) {
+			path = e.s.Path(path)
+			depth += fmt.Sprintf("troupe_queue_depth{path=%q,state=\"claimed\"} %d\ntroupe_queue_depth{path=%[1]q,state=\"delayed\"} %[3]d\ntroupe_queue_depth{path=%[1]q,state=\"waiting\"} %[4]d\n", path, is.Claimed, is.Delayed, is.Waiting)
+			age += fmt.Sprintf("troupe_queue_oldest_age_seconds{path=%q} %g\n", path, choose(is.Oldest.IsZero(), 0, max(0, time.Since(is.Oldest).Seconds())))
+			dead += fmt.Sprintf("troupe_queue_dead{path=%q} %d\n", path, letters.Items)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(e.contended)) {
+		if names, _, err := e.s.Children(ctx, path); e.reads(path, err) {
+			line += fmt.Sprintf("troupe_contenders{path=%q} %d\n", e.s.Path(path), len(znode.NewContenders(names).Contenders))
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(e.failed)) {
+		failed += fmt.Sprintf("troupe_exporter_failures_total{path=%q} %d\n", e.s.Path(path), e.failed[path])
+	}
+	return "# TYPE troupe_queue_depth gauge\n" + depth + "# TYPE troupe_queue_oldest_age_seconds gauge\n" + age + "# TYPE troupe_queue_dead gauge\n" + dead +
+		"# TYPE troupe_contenders gauge\n" + line + "# TYPE troupe_exporter_failures_total counter\n" + failed
+}
+
+// reads counts an error, and logs the first. That a path does not exist is none.
+func (e *exporting) reads(path string, err error) bool {
+	fails := err != nil && !errors.Is(err, session.ErrNoNode)
+	if e.failed[path] += choose(fails, 1, 0); fails && e.failed[path] == 1 {
+		e.to.log.Warn("a path can't be read, and is not reported", "path", path, "error", err)
+	}
+	return !fails
+}
