@@ -25,7 +25,7 @@ import (
 // has further parameters, which fx provides, as for [RunLeader]. The consumer claims n items at
 // first, and more if fn is faster than they can be fetched (queue.WithWorkers); with a smaller
 // queue.WithPrefetch in opts fewer workers are busy. fn's context ends with the claim on the item.
-// When the application stops, no new items are taken, and fn goes on with those in hand, within
+// When the application stops, no new items are claimed, and fn goes on with those in hand, within
 // fx's stop timeout; then its context ends too. An item whose fn then returns an error goes back
 // without an attempt (queue.Item.Return), and so does one whose fn returns context.Canceled, or an
 // error that wraps it, after the stop has begun.
@@ -77,8 +77,8 @@ func (c *crew) begin() (err error) {
 	return err
 }
 
-// run works until the application stops: then it takes no new items, waits for the work in hand,
-// and closes the consumer, which returns the rest.
+// run works until the application stops: then it claims no new items, which others would wait for,
+// waits for the work in hand, and closes the consumer.
 func (c *crew) run(stopping context.Context) error {
 	var workers sync.WaitGroup
 	for range c.size {
@@ -86,6 +86,7 @@ func (c *crew) run(stopping context.Context) error {
 	}
 	go c.report() // ends with the consumer
 	<-stopping.Done()
+	c.consumer.Drain()
 	done := make(chan struct{})
 	go func() { workers.Wait(); close(done) }() // ends with the workers, which closing the consumer ends at the latest
 	c.wait(done, workDone)

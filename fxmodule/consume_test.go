@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -252,6 +253,44 @@ func TestAStopCostsAJobNoAttempt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What goes back at a stop is there for others at once, and so is what waits, though another job
+// takes its time.
+func TestAStopLeavesItemsToOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, begun, stopping := zktest.Start(t), make(chan struct{}, 2), make(chan struct{})
+		q := put(t, bubble.Open(t, srv.Hosts(), session.WithDialer(srv.Dialer())), "/q", "quick", "slow", "next")
+		a := app(t, fx.Supply(fxmodule.Default(srv.Hosts()...)), fxtest.Server(srv),
+			fxmodule.Queue("jobs", "/q"), fxmodule.Consume("jobs", 2, func(_ context.Context, i *queue.Item) error {
+				begun <- struct{}{}
+				<-stopping
+				if string(i.Data()) == "slow" {
+					time.Sleep(20 * time.Second)
+					return nil
+				}
+				return context.Canceled
+			}, queue.WithPrefetch(3)))
+		breakOff := sync.OnceFunc(func() { close(stopping) })
+		defer breakOff()
+		bubble.Within(t, time.Minute, begun)
+		bubble.Within(t, time.Minute, begun)
+		time.Sleep(time.Second)
+		stopped := bubble.Begin(func() error { return a.Stop(bubble.Minute(t)) })
+		for _, want := range []string{"next", "quick"} {
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			i, err := q.Take(ctx)
+			cancel()
+			require.NoError(t, err)
+			require.Equal(t, want, string(i.Data()))
+			require.NoError(t, i.Ack(bubble.Minute(t)))
+			if want == "next" {
+				breakOff()
+			}
+		}
+		require.NoError(t, bubble.Within(t, time.Minute, stopped))
+	})
 }
 
 // TestAStopDoesNotWaitForEver: work that does not end is cut off with the stop, and its item goes

@@ -164,7 +164,7 @@ type Stats struct {
 	Claimed int // those that a consumer has, received or not
 	Delayed int // those whose delay or pause is not over, or that no consumer has made available yet
 	// Oldest is since when the oldest item waits, by the servers' clock: since it was put, or since
-	// its delay or pause was over, whether it was claimed meanwhile or not. Zero if none waits.
+	// its delay or pause was over, claimed meanwhile or not. Zero if none waits that can be read.
 	Oldest time.Time
 	Paused bool // by Pause
 }

@@ -23,8 +23,8 @@ func (q *Queue) Take(ctx context.Context) (*Item, error) {
 // Consumer takes items from a queue and delivers them on Items. It continues through disconnections
 // and expired sessions, and skips what is in its way: see [Consumer.Errors].
 //
-// To stop in order, leave the loop over Items when a context of yours ends, settle what is in hand,
-// with [Item.Return] if its work is broken off, and then call Close.
+// To stop in order, leave the loop over Items when a context of yours ends, call Drain, settle what
+// is in hand, with [Item.Return] if its work is broken off, and then call Close.
 type Consumer struct {
 	queue   *Queue
 	from    *intake // where it has its items from
@@ -62,6 +62,16 @@ func (q *Queue) consume(by recipe.Asked, opts []ConsumeOption) (*Consumer, error
 // Items delivers the items, in order; several receivers compete for them. An item that is lost
 // before it is received is not delivered. The channel closes when the consumer has ended.
 func (c *Consumer) Items() <-chan *Item { return c.from.stream.C() }
+
+// Drain has the consumer claim nothing more, until Close. What was claimed and not received goes
+// back at once, without an attempt; what was received, or WithAutoAck has taken, stays.
+func (c *Consumer) Drain() {
+	c.from.draining.Store(true)
+	c.from.mu.Lock()
+	c.from.tell(c.from.demand())
+	c.from.mu.Unlock()
+	c.from.trim()
+}
 
 // Errors reports what the consumer has skipped: an item that it cannot read, one that it cannot
 // move to the dead letters, a request that the servers refused. It goes on, and tries it again

@@ -107,7 +107,7 @@ func (in *intake) offer(i *Item) {
 		in.giveBack(i)
 	case i.Err() != nil: // the item was lost before it could be withdrawn
 		in.stream.Withdraw(func(j *Item) bool { return j == i })
-	case in.consumer == nil:
+	case in.consumer == nil || in.draining.Load():
 		in.trim()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -24,6 +25,7 @@ type intake struct {
 	by       recipe.Asked
 	consumer *Consumer // nil: it takes for calls
 	stream   *notify.Stream[*Item]
+	draining atomic.Bool // see Consumer.Drain
 
 	mu          sync.Mutex
 	host        *recipe.Host // nil: there was no call yet
@@ -140,12 +142,12 @@ func (in *intake) leave(received *Item) {
 	in.trim()
 }
 
-// trim gives back items that no call of Take waits for.
+// trim gives back items that no call of Take waits for. WithAutoAck has no claims to give back.
 func (in *intake) trim() {
 	in.mu.Lock()
 	keep := in.waiting
 	in.mu.Unlock()
-	for _, i := range in.stream.Withdraw(func(*Item) bool { keep--; return keep < 0 }) {
+	for _, i := range in.stream.Withdraw(func(i *Item) bool { keep--; return keep < 0 && i.Hold != nil }) {
 		in.giveBack(i)
 	}
 }
@@ -180,6 +182,8 @@ const itemBits = 40 // of an item's number; those above are the incarnation, so 
 func (in *intake) demand() consume.Demand {
 	d := consume.Demand{First: in.incarnation << itemBits, Wanted: cmp.Or(in.opts.prefetch, in.opts.workers)}
 	switch {
+	case in.draining.Load():
+		d.Wanted = 0
 	case in.opts.auto:
 		d.Wanted -= len(in.items)
 	case in.consumer == nil:

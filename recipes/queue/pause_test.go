@@ -153,6 +153,54 @@ func TestAPauseDuringAnOutage(t *testing.T) {
 	})
 }
 
+// The second in line, which waits in vain for the first, has found an item when a pause comes.
+// After the pause it looks again, though nothing rings.
+func TestAPauseDuringASearch(t *testing.T) {
+	t.Parallel()
+	for k := 1; k <= 4; k++ {
+		each(t, k, func(t *bubble.World) {
+			hung, s, operator := t.Session(session.WithTimeout(40*time.Second)), t.Session(), newQueue(t, t.Session())
+			consumer(t, newQueue(t, hung))
+			time.Sleep(time.Second)
+			second := consumer(t, newQueue(t, s))
+			time.Sleep(time.Second)
+			t.Server.Partition(hung.Status().SessionID)
+			at := make(chan struct{})
+			t.AtKth(s, k, func(*zktest.Request) zktest.Verdict {
+				close(at)
+				return zktest.Delay(50 * time.Millisecond)
+			}, zktest.OpSync)
+			put(t, operator, "x")
+			bubble.Within(t, 2*time.Second, at)
+			require.NoError(t, operator.Pause(bubble.Minute(t)))
+			time.Sleep(time.Second)
+			require.NoError(t, operator.Resume(bubble.Minute(t)))
+			i := bubble.Within(t, 2*time.Second, second.Items(), "long before the end of the hung session")
+			require.NoError(t, i.Ack(bubble.Minute(t)))
+		})
+	}
+}
+
+// Drain is a pause of one consumer, without an end: others get what it leaves.
+func TestDrain(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
+		q := newQueue(t, t.Session())
+		putAll(t, q, 0, 3)
+		c := consumer(t, newQueue(t, t.Session()), queue.WithPrefetch(3))
+		first := gets(t, c, "0")
+		comes(t, q, 3, claimed)
+		c.Drain()
+		comes(t, q, 1, claimed)
+		require.NoError(t, first.Return(bubble.Minute(t)))
+		put(t, q, "3")
+		rests(t, c)
+		require.Equal(t, 4, must(q.Stats(bubble.Minute(t))).Waiting)
+		next := takeOne(t, q, "0")
+		require.Equal(t, 1, next.Attempt())
+		require.NoError(t, next.Ack(bubble.Minute(t)))
+	})
+}
+
 // What WithAutoAck has taken is delivered in a pause, too: it is nowhere else.
 func TestAtMostOnceInAPause(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {

@@ -42,6 +42,7 @@ func (m *Machine) seek() {
 	case room == 0:
 		m.stopSeeking()
 	case !m.base.gate.open: // it keeps its place in line
+		m.base.relist = m.base.relist || len(m.search.candidates)+len(f.free)+f.losses > 0 || f.unended // nothing rings again for these
 		m.dropFound()
 	case len(m.search.candidates) > 0 && fewLosses:
 		m.claim(room)
