@@ -37,6 +37,9 @@ var (
 	// larger than sixteen times WithMaxPacket.
 	ErrTooLarge = zkconn.ErrTooLarge
 
+	// ErrNotSent: an operation of a [Session.Pipeline] was not sent. It is never carried out.
+	ErrNotSent = errors.New("not sent")
+
 	// ErrHungUp: the connection was lost eight times while the request was on it, the last time as
 	// the only one, and other requests were answered each time before: the server does not know the
 	// request, or refuses it without an answer, as one that is larger than its jute.maxbuffer. As

@@ -79,6 +79,33 @@ func ExampleSession_WatchData() {
 	// true "off"
 }
 
+// A new configuration: many writes, and then a znode that tells the others that it is whole.
+func ExampleSession_Pipeline() {
+	servers, stop := serve()
+	defer stop()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	s, err := session.Open(ctx, servers)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = s.Close(ctx) }()
+
+	ops := []session.Op{session.CreateOp("/config", nil)}
+	for i := range 100 {
+		ops = append(ops, session.CreateOp(fmt.Sprintf("/config/%03d", i), []byte("value")))
+	}
+	if _, err := s.Pipeline(ctx, ops...); err != nil {
+		fmt.Println(err) // later writes were carried out nevertheless, so nothing says "ready"
+		return
+	}
+	ready, err := s.Create(ctx, "/config/ready", nil)
+	fmt.Println(ready, err)
+	// Output:
+	// /config/ready <nil>
+}
+
 // A write whose answer is lost was carried out, or it was not. The session says so, and has made
 // sure that a read tells which.
 func ExampleErrUnknownOutcome() {

@@ -244,6 +244,7 @@ func operations(s *session.Session, path string) map[string]func(ctx context.Con
 		"sync":       func(ctx context.Context) error { return s.Sync(ctx, path) },
 		"quorum":     func(ctx context.Context) error { return s.SyncQuorum(ctx, path) },
 		"multi":      func(ctx context.Context) error { return errOf(s.Multi(ctx, session.CheckOp(path, -1))) },
+		"pipeline":   func(ctx context.Context) error { return errOf(s.Pipeline(ctx, session.SetOp(path, nil, -1))) },
 	}
 }
 

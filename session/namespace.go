@@ -121,37 +121,32 @@ func (n *namespace) make(c *zkconn.Conn, path string, mode int32) error {
 	return err
 }
 
-// operations checks a transaction's operations and makes them ready to be sent: with absolute paths
-// and with the ACL of this namespace where none is given.
-func (n *namespace) operations(ops []Op) ([]jute.Request, error) {
-	if len(ops) == 0 {
-		return nil, errors.New("ops: none is given")
+// operation checks an operation of a pipeline or of a transaction and makes it ready to be sent:
+// with an absolute path and with the ACL of this namespace where none is given.
+func (n *namespace) operation(op Op, pipelined bool) (jute.Request, error) {
+	ask, err := op.ask, op.err
+	reads := ask.Op == jute.OpGetData || ask.Op == jute.OpGetChildren2
+	switch {
+	case err != nil:
+	case ask.Op == 0:
+		err = errors.New("not made by a function such as SetOp")
+	case pipelined && (ask.Op == jute.OpCheck || op.hold != nil), !pipelined && reads:
+		err = fmt.Errorf("%w: a transaction has no reads, a pipeline no checks and no possession", ErrUnsupported)
+	default:
+		err = validate(ask.Path)
 	}
-	asks := make([]jute.Request, len(ops))
-	for i, op := range ops {
-		if op.ask.Op == 0 && op.err == nil {
-			op.err = errors.New("not made by CheckOp, CreateOp, SetOp or DeleteOp")
-		}
-		if op.err != nil {
-			return nil, fmt.Errorf("ops[%d]: %w", i, op.err)
-		}
-		if err := validate(op.ask.Path); err != nil {
-			return nil, fmt.Errorf("ops[%d]: %w", i, err)
-		}
-		asks[i] = op.ask
-		asks[i].Path = n.path(op.ask.Path)
-		if op.ask.Op == jute.OpCreate && op.ask.ACL == nil {
-			asks[i].ACL = n.acl
-		}
+	ask.Path = n.path(ask.Path)
+	if ask.Op == jute.OpCreate && ask.ACL == nil {
+		ask.ACL = n.acl
 	}
-	return asks, nil
+	return ask, err
 }
 
-// results are those of a transaction with the session's paths.
+// results are those of operations with the session's paths.
 func (n *namespace) results(results []zkconn.Result) []Result {
 	all := slices.Grow([]Result(nil), len(results))
 	for _, r := range results {
-		all = append(all, Result{n.relative(r.Path), Stat(r.Stat), r.Err})
+		all = append(all, Result{n.relative(r.Path), Stat(r.Stat), r.Data, r.Names, r.Err})
 	}
 	return all
 }

@@ -67,7 +67,10 @@ func TestTheNamespaceIsThereWhenItIsNeeded(t *testing.T) {
 			require.True(w, exists)
 			return err
 		},
-		"multi":  func(w *harness, s *session.Session) error { return errOf(s.Multi(w.ctx, session.CreateOp("/a", nil))) },
+		"multi": func(w *harness, s *session.Session) error { return errOf(s.Multi(w.ctx, session.CreateOp("/a", nil))) },
+		"pipeline": func(w *harness, s *session.Session) error {
+			return errOf(s.Pipeline(w.ctx, session.CreateOp("/a", nil)))
+		},
 		"ensure": func(w *harness, s *session.Session) error { return s.EnsurePath(w.ctx, "/a/b") },
 		"join": func(w *harness, s *session.Session) error {
 			return w.client(s).join(w, 1, session.Join{Parent: "/queue", Name: "lock-"}).Err
@@ -213,6 +216,7 @@ func TestTooLargeIsFoundBeforeItIsSent(t *testing.T) {
 		// connection of a client that sends that.
 		const largest = limit - 22 // its header, the path and the version
 		w.write(s, "/a", make([]byte, largest))
+		require.NoError(w, errOf(s.Pipeline(w.ctx, session.SetOp("/a", make([]byte, largest), -1))))
 		w.requests()
 		big := make([]byte, largest+1)
 		for name, call := range map[string]func(s *session.Session) error{
@@ -222,7 +226,8 @@ func TestTooLargeIsFoundBeforeItIsSent(t *testing.T) {
 			"multi": func(s *session.Session) error {
 				return errOf(s.Multi(w.ctx, session.SetOp("/a", big[limit/2:], -1), session.SetOp("/a", big[limit/2:], -1)))
 			},
-			"path": func(s *session.Session) error { return s.Delete(w.ctx, "/"+strings.Repeat("x", limit), -1) },
+			"pipeline": func(s *session.Session) error { return errOf(s.Pipeline(w.ctx, session.SetOp("/a", big, -1))) },
+			"path":     func(s *session.Session) error { return s.Delete(w.ctx, "/"+strings.Repeat("x", limit), -1) },
 		} {
 			require.ErrorIs(w, call(s), session.ErrTooLarge, name)
 			require.ErrorIs(w, call(unconnected), session.ErrTooLarge, name)

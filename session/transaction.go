@@ -18,11 +18,13 @@ type transaction struct {
 	guards []checked // the holds that must not have ended when it is sent
 }
 
-// Result is the result of one operation of a transaction.
+// Result is the result of one operation, of a transaction or a [Session.Pipeline].
 type Result struct {
-	Path string // of CreateOp: the path of the new znode, sequence number included
-	Stat Stat   // of SetOp: the znode's, with its new version
-	Err  error  // nil if the transaction was carried out; if not, the cause at the operation that failed, nil before it, ErrRolledBack behind it
+	Path  string   // of CreateOp: the path of the new znode, sequence number included
+	Stat  Stat     // of SetOp, GetOp and ChildrenOp: the znode's, after SetOp with its new version
+	Data  []byte   // of GetOp
+	Names []string // of ChildrenOp: names, not paths, in no order
+	Err   error    // of a pipeline: the operation's own; of a transaction: nil if it was carried out; if not, the cause at the operation that failed, nil before it, ErrRolledBack behind it
 }
 
 // checked is an operation under a hold: see under.
@@ -32,18 +34,19 @@ type checked struct {
 }
 
 // transaction makes operations ready to be sent in a client's name.
-func (s *Session) transaction(space *namespace, ops []Op) (transaction, error) {
-	asks, err := space.operations(ops)
-	t := transaction{asks: asks}
-	if err != nil {
-		return t, err
+func (s *Session) transaction(space *namespace, ops []Op) (t transaction, err error) {
+	if len(ops) == 0 {
+		return t, errors.New("ops: none is given")
 	}
 	for i, op := range ops {
-		switch {
-		case op.hold == nil: // it is under none
-		case op.hold.session != s, op.hold.scattered():
-			return t, fmt.Errorf("ops[%d]: %w: the possession belongs to another session", i, ErrUnsupported)
-		default:
+		ask, err := space.operation(op, false)
+		if err == nil && op.hold != nil && (op.hold.session != s || op.hold.scattered()) {
+			err = fmt.Errorf("%w: the possession belongs to another session", ErrUnsupported)
+		}
+		if err != nil {
+			return t, fmt.Errorf("ops[%d]: %w", i, err)
+		}
+		if t.asks = append(t.asks, ask); op.hold != nil {
 			t.guards = append(t.guards, checked{i, op.hold})
 		}
 	}
@@ -144,8 +147,9 @@ func (t *transaction) unguarded(g *checked) []zkconn.Result {
 	return results
 }
 
-// Op is one operation of a transaction, for [Session.Multi] and [Hold.Commit]. [CheckOp],
-// [CreateOp], [SetOp] and [DeleteOp] make one.
+// Op is one operation, for [Session.Multi], [Hold.Commit] and [Session.Pipeline]. [CreateOp],
+// [SetOp] and [DeleteOp] make one; for transactions alone [CheckOp], for pipelines alone [GetOp]
+// and [ChildrenOp].
 type Op struct {
 	ask  jute.Request // its path is the session's, without the namespace
 	err  error        // what is wrong with it
@@ -175,14 +179,14 @@ func DeleteOp(path string, version int32) Op {
 	return Op{ask: jute.Request{Op: jute.OpDelete, Path: path, Version: version}}
 }
 
-// CreateOp creates a znode. In a transaction the options [Ephemeral], [Sequential] and
-// [WithNodeACL] are possible; others are [ErrUnsupported]. The parent has to exist, and the znode
+// CreateOp creates a znode. The options [Ephemeral], [Sequential] and [WithNodeACL] are possible;
+// others are [ErrUnsupported]. The parent has to exist, and the znode
 // must not: what may exist already is made before, by [Session.EnsurePath] or [Session.Create].
 func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 	spec, err := newCreation(opts)
 	op := Op{ask: jute.Request{Op: jute.OpCreate, Path: path, Data: data, Flags: spec.mode, ACL: spec.acl}, err: err}
 	if err == nil && (spec.parents || spec.protected || spec.mode > jute.FlagEphemeralSequential) {
-		op.err = fmt.Errorf("%w: in a transaction only Ephemeral, Sequential and WithNodeACL", ErrUnsupported)
+		op.err = fmt.Errorf("%w: in a transaction or a pipeline only Ephemeral, Sequential and WithNodeACL", ErrUnsupported)
 	}
 	return op
 }

@@ -47,7 +47,7 @@ var ourErrors = map[string]struct{ ours, zks error }{
 	"ErrAuthRequired": {session.ErrAuthRequired, nil}, "ErrClosed": {session.ErrClosed, nil}, "ErrDataLoss": {session.ErrDataLoss, nil},
 	"ErrSuspended": {session.ErrSuspended, nil}, "ErrUntrusted": {session.ErrUntrusted, nil}, "ErrDeleted": {session.ErrDeleted, nil},
 	"ErrRestarted": {session.ErrRestarted, nil}, "ErrReleased": {session.ErrReleased, nil},
-	"ErrLost": {session.ErrLost, nil}, "ErrUnknownOutcome": {session.ErrUnknownOutcome, nil},
+	"ErrLost": {session.ErrLost, nil}, "ErrUnknownOutcome": {session.ErrUnknownOutcome, nil}, "ErrNotSent": {session.ErrNotSent, nil},
 }
 
 func TestAnErrorIsAtMostOneOfGoZookeepers(t *testing.T) {

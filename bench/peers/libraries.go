@@ -48,7 +48,7 @@ func (b bare) close() error {
 
 var acl = zk.WorldACL(zk.PermAll)
 
-func (b bare) contender(_ context.Context, r *row, i int, dir string) (contender, error) {
+func (b bare) contender(ctx context.Context, r *row, i int, dir string) (contender, error) {
 	connected := func() bool { return b.State() == zk.StateHasSession } // it knows nothing else about its holds
 	if !b.raw {
 		l := zk.NewLock(b.Conn, dir, acl)
@@ -61,6 +61,8 @@ func (b bare) contender(_ context.Context, r *row, i int, dir string) (contender
 	switch {
 	case r.kind == "barrier":
 		return contender{p.enter, p.leave, nil}, nil
+	case r.kind == "pipeline":
+		return b.pipeline(ctx, r, dir)
 	case r.shared(i):
 		p.name, p.behind = "read-", "write-"
 	case r.kind == "shared":
@@ -187,6 +189,8 @@ func (o ours) contender(ctx context.Context, r *row, i int, path string) (conten
 		d, err := barrier.NewDouble(o.Session, path, r.sessions, barrier.WithName(fmt.Sprint("p", i)))
 		var p *barrier.Passage
 		return contender{func() (err error) { p, err = d.Enter(ctx); return err }, func() error { return p.Leave(ctx) }, nil}, err
+	case r.kind == "pipeline":
+		return o.pipeline(ctx, path)
 	case r.shared(i):
 		construct = lock.NewRead
 	case r.kind == "shared":

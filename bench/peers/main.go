@@ -123,7 +123,7 @@ func (o *options) tell(report string) error {
 // row is one comparison: the contenders, their paths, and how many cycles they make.
 type row struct {
 	name     string
-	kind     string // lock, election, crash, shared, barrier, queue
+	kind     string // lock, election, crash, shared, barrier, queue, pipeline
 	title    string
 	sessions int
 	each     int // contenders of a session
@@ -161,6 +161,7 @@ var rows = []row{ // name, kind, title, sessions, each, paths, cycles, least, mo
 	{"shared", "shared", "shared lock, 8 readers and 2 writers", 10, 1, 1, 80, 3, 7.4, 0, both},
 	{"barrier", "barrier", "double barrier of 16", 16, 1, 1, 50, 5.125, 5.125, 0, both},
 	{"queue11", "queue", "queue, 1 producer and 1 consumer", 2, 1, 1, 800, 4, 5, 0, jobs},
+	{"pipeline", "pipeline", "1,000 creates without waiting, then their deletions", 1, 1, 1, 10, 2 * piped, 2 * piped, 0, "raw Troupe"},
 	{"queue44", "queue", "queue, 4 producers and 4 consumers", 8, 1, 1, 200, 0, 0, 0, jobs},
 }
 

@@ -45,6 +45,7 @@
 //	conn.go         open, close, states and events      request.go   one request and its outcome
 //	op.go           an operation of ZooKeeper           socket.go    requests on a connection, in order
 //	group.go        several creates and deletes in one  receive.go   replies and events
+//	pipeline.go     many requests in a row
 //	watches.go      watches, armed again                loss.go      stalls, losses, and which request is to blame
 //	connector.go    attempts to connect                 scout.go     late writes, a loss of data
 //	targets.go      which server next, and when         outage.go    why there is no connection

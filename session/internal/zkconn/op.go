@@ -29,11 +29,13 @@ func fromWire(s *jute.Stat) Stat {
 	}
 }
 
-// Result is the result of one operation of a transaction.
+// Result is the result of one operation of a transaction or of a [Pipeline].
 type Result struct {
-	Path string // of a create: the path of the new znode, sequence number included
-	Stat Stat   // of a set
-	Err  error  // nil for all, or the cause for the one that failed, nil for those before it and [ErrRolledBack] for those behind it
+	Path  string   // of a create: the path of the new znode, sequence number included
+	Stat  Stat     // of a set or a read
+	Data  []byte   // of a read, as Names
+	Names []string // of the children
+	Err   error    // of a transaction: nil for all, or the cause for the one that failed, nil for those before it and [ErrRolledBack] for those behind it
 }
 
 // NewCreate returns the request for a znode, with the operation that its flags need.

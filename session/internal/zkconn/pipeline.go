@@ -1,0 +1,86 @@
+package zkconn
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// Pipeline is a row of requests that are sent one behind the other, on one connection.
+type Pipeline struct {
+	rs     []*request
+	frames jute.Writer
+	sent   atomic.Int64 // how many are; -1: no more are
+}
+
+// Add adds a request whose path was checked, and returns its size, which the caller checks.
+func (p *Pipeline) Add(ask jute.Request) (size int) {
+	notNull(&ask)
+	p.frames.Begin()
+	ask.Encode(&p.frames)
+	size = p.frames.End()
+	p.rs = append(p.rs, &request{ask: ask, size: size})
+	return size
+}
+
+// Send sends the requests and waits for the replies. ErrNoReply: some were sent, and not all are
+// answered; if the server hung up, then at one of at most cutOff bytes. After another error none
+// was sent, and it may be called again. At most 256 requests and a mebibyte are under way, or one
+// that is larger. They are fewer where replies take long, so that the requests that trust depends
+// on do not wait long behind them.
+func (p *Pipeline) Send(c *Conn) (cutOff int, err error) {
+	rs, frames := p.rs, p.frames.Bytes()
+	w, err := c.admit(rs)
+	if err != nil {
+		return 0, err
+	}
+	window, answered, sent, under := 64, 0, 0, 0 // under: bytes under way
+	for answered < len(rs) && !w.lost.Closed() {
+		end, size := sent, 0
+		for ; end < min(len(rs), answered+window) && (end == answered || under+size+rs[end].size < window<<12); end++ {
+			rs[end].as = c.core.cfg.Auth
+			size += 4 + rs[end].size
+		}
+		if end > sent {
+			rs[sent].holds = func() bool { return p.sent.CompareAndSwap(int64(sent), int64(end)) }
+			if err = w.put(rs[sent:end], frames[:size]); err != nil {
+				rs = rs[:sent] // those behind are not sent
+				continue
+			}
+			frames, sent, under = frames[size:], end, under+size
+		}
+		next := (answered + sent) / 2 // half of the window goes in one write
+		select {
+		case <-rs[next].answered.C():
+		case <-w.lost.C():
+		}
+		took := max(time.Since(rs[next].sentAt), 1) // for at least these, and at most twice as many
+		window = int(min(max(time.Duration(next-answered+1)*c.core.timeout()/16/took, 16), 256))
+		for ; answered <= next; answered++ {
+			under -= 4 + rs[answered].size
+		}
+	}
+	for _, r := range p.rs {
+		if sent > 0 && !r.answered.Closed() {
+			if err = ErrCutOff; r.cutOff {
+				cutOff = max(cutOff, r.size)
+			}
+		}
+	}
+	return cutOff, err
+}
+
+// Results has nothing more sent, and returns what is known: ErrNotSent and ErrNoReply among it.
+func (p *Pipeline) Results() []Result {
+	results, sent := make([]Result, len(p.rs)), p.sent.Swap(-1)
+	for i, r := range p.rs {
+		if results[i].Err = ErrNotSent; int64(i) < sent {
+			results[i].Err = ErrNoReply
+		}
+		if r.answered.Closed() {
+			results[i] = Result{r.reply.Path, fromWire(&r.reply.Stat), r.reply.Data, r.reply.Names, r.verdict(&r.ask, r.reply.Err)}
+		}
+	}
+	return results
+}
