@@ -60,8 +60,12 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	kind, body, err := h.answer(r)
-	if err != nil {
+	switch {
+	case err != nil && kind == "":
 		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	header.Set("Content-Type", kind)
@@ -69,7 +73,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body) //nolint:gosec // html/template has escaped it; the reader may have hung up
 }
 
-// answer is the content type and the body of an answer. The style sheet is a query too, so that the
+// answer is the content type, "" if the query is wrong, and the body of an answer. The style sheet is a query too, so that the
 // page need not know where it is mounted.
 func (h handler) answer(r *http.Request) (kind string, body []byte, err error) {
 	query := r.URL.Query()
