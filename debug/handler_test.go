@@ -208,10 +208,15 @@ func TestThePageReadsAsItIsMeant(t *testing.T) {
 		for _, want := range []string{
 			"<dd>2 create, 1 sync under way", "<dt>last problem<dd>the ZooKeeper session has expired",
 			"<bdi>shop-1 on host a (pid 8)</bdi>; others waiting: 3 (seen 1.5s ago)", "<td>1999-12-31 23:59:59.000<td>lost",
-			"stalled<td><td><td><td>for 1.7s", "token 70 attempt 1", "token 4294967298 after 1h0m0s the session expired", "refresh every 2 s",
+			"stalled<td><td><td><td>for 1.7s", "token 70 attempt 1", "token 4294967298 after 1h0m0s error: the session expired", "refresh every 2 s",
 		} {
 			require.Contains(t, body, want)
 		}
+		require.NotContains(t, body, "idle")
+		time.Sleep(7 * time.Second)
+		idle := busy()
+		idle.Status.TrustedUntil = ago(time.Second)
+		require.Contains(t, get(t, debug.HandlerOf(func() session.Snapshot { return idle }), "").Body.String(), "0s of 10s, until 00:00:06.000 (runs down while the session is idle)")
 		require.NotContains(t, get(t, debug.HandlerOf(busy), "?format=json").Body.String(), "Ended") // whose durations are no seconds
 	})
 }
