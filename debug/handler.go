@@ -60,12 +60,12 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	kind, body, err := h.answer(r)
-	switch {
-	case err != nil && kind == "":
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	case err != nil:
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+	if err != nil {
+		code := http.StatusInternalServerError
+		if kind == "" {
+			code = http.StatusBadRequest
+		}
+		http.Error(w, err.Error(), code)
 		return
 	}
 	header.Set("Content-Type", kind)
