@@ -3,6 +3,7 @@
 package events_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -108,5 +110,38 @@ func TestASnapshotOfWhatIsHeld(t *testing.T) {
 		require.Equal(w, row.want, got)
 		end()
 		require.Empty(w, w.Snapshot().Held)
+	}, bubble.Brisk()...)
+}
+
+// What has ended and can't be deleted yet is neither held nor waited for.
+func TestASnapshotOfWhatIsOver(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(b *bubble.World) {
+		h := b.Host("a")
+		w := &world{World: b, Session: h.Session, other: b.Session()}
+		g := must(must(lock.New(w.Session, path)).Lock(w.minute()))
+		heal := h.Machine.Partition()
+		ended, cancel := context.WithCancel(w.Context())
+		cancel()
+		require.Error(w, g.Release(ended))
+		synctest.Wait()
+		snap := w.Snapshot()
+		require.Empty(w, snap.Held)
+		require.Empty(w, snap.Waiting)
+		heal()
+		require.NoError(w, w.Close(w.minute()))
+		require.Zero(w, w.Snapshot().Watches)
+	}, bubble.Brisk()...)
+}
+
+// Each row has a state from the beginning on.
+func TestASnapshotBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(b *bubble.World) {
+		s := b.Session()
+		_ = must(twopc.NewCoordinator(s, path))
+		for _, row := range s.Snapshot().Recipes {
+			require.NotEmpty(b, row.State)
+		}
 	}, bubble.Brisk()...)
 }
