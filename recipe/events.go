@@ -53,7 +53,12 @@ func (h *Host) describe(snap *session.Snapshot) {
 
 // describe adds what the instance holds and waits for to a snapshot.
 func (c *core) describe(snap *session.Snapshot) {
-	look := lookAt(&c.cfg)
+	look := Holder{}
+	waits.mu.Lock()
+	if reads := waits.reads[waitedFor{c.cfg.Session, c.cfg.Path}]; reads != nil {
+		look = reads.found
+	}
+	waits.mu.Unlock()
 	c.ledger.mu.Lock()
 	defer c.ledger.mu.Unlock()
 	for _, in := range c.ledger.intents {
@@ -74,16 +79,6 @@ func (h *Host) Waiting(asked Asked, since time.Time) session.Waiting {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return session.Waiting{Recipe: h.kind, Path: h.at, Name: h.cfg.Name, Since: since, State: h.state, Asked: asked.At.String()}
-}
-
-// lookAt is what the last read of the holder found, while a wait lasts that shares it.
-func lookAt(cfg *ClaimsConfig) Holder {
-	waits.mu.Lock()
-	defer waits.mu.Unlock()
-	if reads := waits.reads[waitedFor{cfg.Session, cfg.Path}]; reads != nil {
-		return reads.found
-	}
-	return Holder{}
 }
 
 // Tenure tells of one possession: that it was given, and how it ended.
@@ -124,20 +119,12 @@ func (t *Tenure) Held(asked Asked, received bool) session.Held {
 
 // End tells how the possession has ended. Call it when its Done has closed.
 func (t *Tenure) End(cause error, lost bool) {
-	if lost {
-		t.Tell(session.EventLost, "", cause)
-	} else {
-		t.Tell(session.EventReleased, "", nil)
+	kind := session.EventLost
+	if !lost {
+		kind, cause = session.EventReleased, nil
 	}
+	t.Tell(kind, "", cause)
 }
 
 // Tell tells of an event of the possession.
 func (p *Possession) Tell(kind session.EventKind) { p.tenure.Tell(kind, "", nil) }
-
-// revoke tells the holder that another client asks for its possession.
-func (g *grants) revoke(p *Possession) {
-	if !p.revoked.Closed() && p.Err() == nil {
-		p.Tell(session.EventRevokeAsked)
-	}
-	p.revoked.Close()
-}

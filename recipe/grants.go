@@ -68,7 +68,10 @@ func (g *grants) carryOut(e machine.Effect) bool {
 		g.endByMachine(e)
 	case machine.Revoked:
 		if in := g.ledger.find(e.Claim); in != nil && in.held != nil {
-			g.revoke(in.held)
+			if p := in.held; !p.revoked.Closed() && p.Err() == nil {
+				p.Tell(session.EventRevokeAsked)
+			}
+			in.held.revoked.Close()
 		}
 	case machine.Freed:
 		g.free(e.Claim)
