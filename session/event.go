@@ -44,7 +44,7 @@ const (
 	EventSuspended                   // the connection is lost
 	EventUntrusted                   // trust has ended (how long the leader was not heard)
 	EventEpochBegan                  // a ZooKeeper session has begun (how long there was none)
-	EventEpochEnded                  // it has ended, by Err, and everything that was held in it was told before (how long the servers were not heard)
+	EventEpochEnded                  // it has ended, by Err, and the end of all that was held in it was told before, but for items that are being settled (how long the servers were not heard)
 	EventStalled                     // this process was found to have stood still, while something was held (for how long)
 	EventClosed                      // the session is over, by Err: the last event
 

@@ -38,7 +38,7 @@ type Held struct {
 	Token              int64
 	Since              time.Time
 	Attempt            int    // of an item
-	Asked              string // where in the application it was asked for, file and line
+	Asked              string // as in [Waiting]; "": an item that no call of Take has received
 	Unreceived         bool   // the application has not received it
 }
 
