@@ -38,7 +38,7 @@ type Held struct {
 	Token              int64
 	Since              time.Time
 	Attempt            int    // of an item
-	Asked              string // where in the application it was asked for, file and line
+	Asked              string // as in [Waiting]; "": an item that no call of Take has received
 	Unreceived         bool   // the application has not received it
 }
 
@@ -49,7 +49,7 @@ type Waiting struct {
 	State              string
 	Ahead              int       // how many contenders are ahead, by the last listing
 	Asked              string    // where in the application it was asked for, file and line
-	Holder             string    // who holds it, by the last look, which is taken when a wait has lasted a second; "": not known
+	Holder             string    // who holds it, by the last look, which a call takes when it has waited for a second; "": not known
 	Behind             int       // how many others wait, by that look
 	Looked             time.Time // when that was
 }
@@ -65,7 +65,7 @@ type Requests struct {
 func (s *Session) Snapshot() Snapshot {
 	g := s.state.lock()
 	snap := Snapshot{Time: time.Now(), Status: g.status()}
-	clients, e := g.inOrder(), g.cur
+	clients, e := g.inOrder(), g.current(g.epochs)
 	g.unlock()
 	if e != nil {
 		e.watched.change(func(t *watches.Table) { snap.Watches = t.Len() })
