@@ -27,7 +27,7 @@ type Event struct {
 	Token     int64 // the fencing token
 	SessionID int64
 	Epoch     uint64
-	Attempt   int   // of an item, as queue.Item.Attempt has it; of EventRestarted, how often it was
+	Attempt   int   // of an item, as queue.Item.Attempt has it; of EventItemPut, how many items; of EventRestarted, how often it was
 	Err       error // why; nil if nothing failed
 
 	Dropped uint64 // how many events before this one were dropped, since this function did not keep up

@@ -8,7 +8,8 @@ import (
 )
 
 // Snapshot is what a session and everything on it do at an instant, for people and for metrics: see
-// [Session.Snapshot].
+// [Session.Snapshot]. It is not made to be marshalled: as JSON, errors are {}, and kinds and states
+// numbers. The page of package debug is, with ?format=json.
 type Snapshot struct {
 	Time   time.Time
 	Status Status
