@@ -170,7 +170,7 @@ func TestSnapshotsWhileEverythingChanges(t *testing.T) {
 		for _, s := range []*session.Session{w.Session, w.other} {
 			l, d := must(lock.New(s, path)), must(barrier.NewDouble(s, path, 1))
 			go func() {
-				for s.Err() == nil {
+				for ; s.Err() == nil; time.Sleep(time.Millisecond) {
 					if g, err := l.Lock(w.Context()); err == nil {
 						time.Sleep(time.Second)
 						_ = g.Release(w.Context())
@@ -178,7 +178,7 @@ func TestSnapshotsWhileEverythingChanges(t *testing.T) {
 				}
 			}()
 			go func() {
-				for s.Err() == nil {
+				for ; s.Err() == nil; time.Sleep(time.Millisecond) {
 					_, _ = q.Put(w.Context(), nil)
 					if i, err := q.Take(w.Context()); err == nil {
 						time.Sleep(time.Second)
