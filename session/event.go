@@ -82,9 +82,10 @@ func (k EventKind) String() string {
 //
 // f is for metrics and records, and decides nothing: a possession has [Hold.Done]. f may take its
 // time, and may call the session. The session waits for it only when it is closed, for a tenth of a
-// second; if f is at work for longer, EventClosed comes next. A queue has 1,024 places, and 256 more
-// for the session's own events; EventClosed, the last, always has one. What does not fit is dropped,
-// and counted in the Dropped of the next event. A panic in f is contained; the first is logged.
+// second; if f is at work for longer, EventClosed comes next. A queue has 1,024 places, and 256
+// more for the session's own events; EventClosed, the last, always has one. What does not fit is
+// dropped, and counted in the Dropped of the next event. A panic in f is contained; the first is
+// logged.
 func WithEvents(f func(*Session, Event)) Option {
 	return func(c *config) error {
 		if f == nil {
