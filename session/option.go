@@ -104,8 +104,14 @@ func WithNamespace(path string) Option {
 	}
 }
 
-// WithAuth presents a credential on every connection, before any request. It may be given more than
-// once. Credentials are never written to a log or an error.
+// WithAuth presents a credential on every connection, before any request: with the scheme "digest"
+// it is "user:password". It may be given more than once. Credentials are never written to a log or
+// an error.
+//
+// A server that does not know the scheme, or refuses the credential, ends the session with
+// [ErrAuthFailed]. To the scheme "digest" a wrong password is another user: requests for znodes
+// whose ACL does not name that one fail with [ErrNoAuth], and if the server insists on a user that
+// it knows, the session goes on trying ([ErrAuthRequired]).
 func WithAuth(scheme string, credentials []byte) Option {
 	return func(c *config) error {
 		if scheme == "" {

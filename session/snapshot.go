@@ -8,7 +8,8 @@ import (
 )
 
 // Snapshot is what a session and everything on it do at an instant, for people and for metrics: see
-// [Session.Snapshot].
+// [Session.Snapshot]. It is not made to be marshalled: as JSON, errors are {}, and kinds and states
+// numbers. The page of package debug is, with ?format=json.
 type Snapshot struct {
 	Time   time.Time
 	Status Status
@@ -38,7 +39,7 @@ type Held struct {
 	Token              int64
 	Since              time.Time
 	Attempt            int    // of an item
-	Asked              string // where in the application it was asked for, file and line
+	Asked              string // as in [Waiting]; "": an item that no call of Take has received
 	Unreceived         bool   // the application has not received it
 }
 
@@ -49,7 +50,7 @@ type Waiting struct {
 	State              string
 	Ahead              int       // how many contenders are ahead, by the last listing
 	Asked              string    // where in the application it was asked for, file and line
-	Holder             string    // who holds it, by the last look, which is taken when a wait has lasted a second; "": not known
+	Holder             string    // who holds it, by the last look, which a call takes when it has waited for a second; "": not known
 	Behind             int       // how many others wait, by that look
 	Looked             time.Time // when that was
 }
@@ -74,7 +75,7 @@ type RequestsEnded struct {
 func (s *Session) Snapshot() Snapshot {
 	g := s.state.lock()
 	snap := Snapshot{Time: time.Now(), Status: g.status()}
-	clients, e := g.inOrder(), g.cur
+	clients, e := g.inOrder(), g.current(g.epochs)
 	g.unlock()
 	if e != nil {
 		e.watched.change(func(t *watches.Table) { snap.Watches = t.Len() })
