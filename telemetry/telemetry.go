@@ -52,8 +52,8 @@ func WithSessionName(name string) Setting {
 // WithNames sets the attribute troupe.name, which says what a recipe is for, in all processes
 // alike. f is told the recipe's path, absolute: see [session.Session.Path]. Where it returns "",
 // and without this setting, the name is the path, in which GUIDs and numbers are replaced by "#". f
-// is called by several goroutines, one at a time, and must not block. A session reports at most 100 names; the
-// rest are together in "other".
+// is called by several goroutines, one at a time, and must not block. A session reports at most 100
+// names; the rest are together in "other".
 func WithNames(f func(s *session.Session, path string) string) Setting {
 	return func(o *observer) error {
 		if o.named = f; f == nil {
