@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -123,9 +124,9 @@ func (o *observer) of(pairs ...string) metric.MeasurementOption {
 	defer o.mu.Unlock()
 	if o.sets[key] == nil {
 		var all []attribute.KeyValue
-		for n := 0; n < len(key); n += 2 {
-			if key[n+1] != "" {
-				all = append(all, attribute.String(key[n], key[n+1]))
+		for pair := range slices.Chunk(key[:], 2) {
+			if pair[1] != "" {
+				all = append(all, attribute.String(pair[0], pair[1]))
 			}
 		}
 		o.sets[key] = metric.WithAttributes(all...)
