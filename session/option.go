@@ -57,7 +57,7 @@ type config struct {
 	file      string         // of WithSessionFile; "": none
 	source    *seeded.Source // of its random choices: nil, unless a test replays them
 	hooks     []func(*Session, Event)
-	headers   func(context.Context) []string // of items that are put: see seam.Headers; nil: none
+	headers   func(context.Context) []string // of items that are put: see seam.Headers
 }
 
 // withHooks is seam.Hooks: begin is called for each session that is made with the option. What it
@@ -65,13 +65,13 @@ type config struct {
 func withHooks(begin func() (func(*Session, Event), func(context.Context) []string, error)) Option {
 	return func(c *config) error {
 		f, headers, err := begin()
-		if err != nil {
-			return err
-		}
-		if c.headers = headers; f != nil {
+		if f != nil {
 			c.hooks = append(c.hooks, f)
 		}
-		return nil
+		if headers != nil {
+			c.headers = headers
+		}
+		return err
 	}
 }
 

@@ -1,10 +1,15 @@
 package session
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/session/internal/watches"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Snapshot is what a session and everything on it do at an instant, for people and for metrics: see
@@ -85,15 +90,30 @@ func (s *Session) Snapshot() Snapshot {
 			(*describe)(&snap)
 		}
 	}
-	s.requests.Each(func(name string, active int64) {
-		snap.Requests = append(snap.Requests, Requests{Op: name, Active: int(active)})
-	}, func(err string, upTo time.Duration, count int64, took time.Duration) {
-		r := &snap.Requests[len(snap.Requests)-1]
-		r.Ended = append(r.Ended, RequestsEnded{err, upTo, count, took})
-	})
+	snap.Requests = requests(s.requests.All())
 	snap.Actors = s.scope.Tree()
 	s.events.describe(&snap)
 	return snap
+}
+
+func requests(counts map[zkconn.Kind]zkconn.Count) (all []Requests) {
+	order := func(a, b zkconn.Kind) int { // those under way first
+		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(b.Code, a.Code), cmp.Compare(uint64(a.UpTo-1), uint64(b.UpTo-1)))
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(counts), order) {
+		n := counts[k]
+		if k.Code == zkconn.UnderWay {
+			all = append(all, Requests{Op: k.Op.String(), Active: int(n.N)})
+			continue
+		}
+		failed := strings.ReplaceAll(k.Code.String(), " ", "_")
+		if k.Code == 0 {
+			failed = ""
+		}
+		r := &all[len(all)-1]
+		r.Ended = append(r.Ended, RequestsEnded{failed, k.UpTo, n.N, n.Took})
+	}
+	return all
 }
 
 // Describe sets what adds the client's recipe to a snapshot.
