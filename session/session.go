@@ -308,6 +308,7 @@ func init() {
 	}
 	seam.Reaches = reaches
 	seam.Start = (*Session).start
+	seam.Turn = func(s *Session, least time.Duration) time.Duration { return s.cfg.source.Turn(least) }
 	seam.Under = under
 	seam.Within = within
 	seam.Scope = func(s *Session) actors.Scope { return s.scope }
