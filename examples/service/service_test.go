@@ -75,7 +75,7 @@ func TestThePageIsNotServedToAll(t *testing.T) {
 		require.Equal(t, http.StatusOK, p.do("GET", "/debug/troupe/", ""))
 		w := httptest.NewRecorder()
 		p.Debug.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
-		require.Contains(t, w.Body.String(), "\ntroupe_session_connected_ratio{")
+		require.Contains(t, w.Body.String(), "\ntroupe_session_connected{")
 	})
 }
 
