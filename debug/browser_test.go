@@ -105,7 +105,7 @@ func TestABrowserShowsWhoHoldsALock(t *testing.T) {
 	holder, waiter, token := holding(t, "/locks/orders", "orders-1")
 	dom := browse(t, serve(t, debug.Handler(holder, waiter), nil)+"/debug/troupe/", "--dump-dom")
 	require.Contains(t, dom, fmt.Sprintf("<td>/locks/orders</td><td></td><td>%d</td>", token))
-	require.Regexp(t, `<td>waiting</td><td>[^<]+</td><td>1</td><td>orders-1 on host `, dom)
+	require.Regexp(t, `<td>waiting</td><td>[^<]+</td><td>1</td><td><bdi>orders-1 on host `, dom)
 	require.Contains(t, dom, "<title>Troupe</title>")
 }
 

@@ -61,7 +61,11 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	kind, body, err := h.answer(r)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		code := http.StatusInternalServerError
+		if kind == "" {
+			code = http.StatusBadRequest
+		}
+		http.Error(w, err.Error(), code)
 		return
 	}
 	header.Set("Content-Type", kind)
@@ -69,8 +73,8 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body) //nolint:gosec // html/template has escaped it; the reader may have hung up
 }
 
-// answer is the content type and the body of an answer. The style sheet is a query too, so that the
-// page need not know where it is mounted.
+// answer is the content type, "" if the query is wrong, and the body of an answer. The style sheet
+// is a query too, so that the page need not know where it is mounted.
 func (h handler) answer(r *http.Request) (kind string, body []byte, err error) {
 	query := r.URL.Query()
 	if query.Has("style") {

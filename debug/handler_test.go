@@ -64,7 +64,7 @@ func busy() session.Snapshot {
 				Looked: ago(1500 * time.Millisecond),
 			},
 		},
-		Requests: []session.Requests{{Op: "create", Active: 2}, {Op: "getData"}, {Op: "sync", Active: 1}},
+		Requests: []session.Requests{{Op: "create", Active: 2, Ended: []session.RequestsEnded{{UpTo: time.Second, Count: 3, Took: time.Second}}}, {Op: "getData"}, {Op: "sync", Active: 1}},
 		Watches:  5,
 		Actors: actors.Node{Name: "session", Children: []actors.Node{
 			{Name: "lock:" + orders, Kind: "lock", Phase: "holding", Children: []actors.Node{{Name: "reader", Phase: "reading"}}},
@@ -189,6 +189,36 @@ func TestASectionHas500RowsTheOldestFirst(t *testing.T) {
 	}
 	require.Equal(t, 4, strings.Count(get(t, h, "").Body.String(), `rows are left out: <a href="?all">`))
 	require.NotContains(t, get(t, h, "?all").Body.String(), "left out")
+}
+
+// What cannot be written is no fault of who asked.
+func TestAPageThatCannotBeMadeIsAnErrorOfTheServer(t *testing.T) {
+	t.Parallel()
+	late := func() session.Snapshot {
+		return session.Snapshot{Events: []session.Event{{Time: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)}}} // which JSON does not have
+	}
+	require.Equal(t, http.StatusInternalServerError, get(t, debug.HandlerOf(late), "?format=json").Code)
+}
+
+// The page says it as one reads it: whose number is which, and an event's day.
+func TestThePageReadsAsItIsMeant(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // for the time
+		body := get(t, debug.HandlerOf(busy), "").Body.String()
+		for _, want := range []string{
+			"<dd>2 create, 1 sync under way", "<dt>last problem<dd>the ZooKeeper session has expired",
+			"<bdi>shop-1 on host a (pid 8)</bdi>; others waiting: 3 (seen 1.5s ago)", "<td>1999-12-31 23:59:59.000<td>lost",
+			"stalled<td><td><td><td>for 1.7s", "token 70 attempt 1", "token 4294967298 after 1h0m0s error: the session expired", "refresh every 2 s",
+		} {
+			require.Contains(t, body, want)
+		}
+		require.NotContains(t, body, "idle")
+		time.Sleep(7 * time.Second)
+		idle := busy()
+		idle.Status.TrustedUntil = ago(time.Second)
+		require.Contains(t, get(t, debug.HandlerOf(func() session.Snapshot { return idle }), "").Body.String(), "0s of 10s, until 00:00:06.000 (runs down while the session is idle)")
+		require.NotContains(t, get(t, debug.HandlerOf(busy), "?format=json").Body.String(), "Ended") // whose durations are no seconds
+	})
 }
 
 // Each text of a snapshot is escaped, quoted if it could hide another, and cut.

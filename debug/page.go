@@ -53,10 +53,15 @@ type status struct {
 	Trust     span // what is left of it
 	Cause     string
 	Watches   int
-	Requests  []session.Requests // under way
-	Stalls    int                // among the last events
-	Longest   span               // of the stalls
-	Dropped   uint64             // events
+	Requests  []requests // under way
+	Stalls    int        // among the last events
+	Longest   span       // of the stalls
+	Dropped   uint64     // events
+}
+
+type requests struct {
+	Op     string
+	Active int
 }
 
 type held struct {
@@ -132,8 +137,12 @@ func limited[S, T any](from []S, most int, show func(S) T) section[T] {
 func statusOf(snap session.Snapshot) status {
 	is := snap.Status
 	s := status{
-		Status: is, State: is.State.String(), SessionID: id(is.SessionID), Timeout: span(is.Timeout), Cause: text(is.Cause), Watches: snap.Watches,
-		Requests: slices.DeleteFunc(snap.Requests, func(r session.Requests) bool { return r.Active == 0 }), Dropped: snap.Dropped,
+		Status: is, State: is.State.String(), SessionID: id(is.SessionID), Timeout: span(is.Timeout), Cause: text(is.Cause), Watches: snap.Watches, Dropped: snap.Dropped,
+	}
+	for _, r := range snap.Requests {
+		if r.Active != 0 {
+			s.Requests = append(s.Requests, requests{text(r.Op), r.Active})
+		}
 	}
 	if !is.TrustedUntil.IsZero() {
 		s.Trust = span(max(0, is.TrustedUntil.Sub(snap.Time)))

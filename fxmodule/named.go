@@ -107,11 +107,11 @@ func named[T comparable](kind, name, path string, build func(*session.Session) (
 		return fx.Error(err)
 	}
 	provide := func(s *session.Session, b *budget, n *names, lc fx.Lifecycle) (T, error) {
+		n.add(place{s, s.Path(path)}, name) // before a reader of metrics sees it
 		v, err := build(s)
 		if err != nil {
 			return v, fmt.Errorf("%s: %w", title, err)
 		}
-		n.add(place{s, s.Path(path)}, name)
 		if c, ok := any(v).(session.Closer); ok {
 			b.closing(lc, s, title, v, c.Close) // Close of an election waits for the functions of its terms
 		}

@@ -88,8 +88,10 @@ func Live(s *session.Session) http.Handler {
 // Leading answers 200 while this process leads, and 503 otherwise. It asks the candidate at each
 // request, so it answers 503 from the instant on at which the term is no longer valid
 // (session.Hold.Valid). Between two processes this decides nothing: the answer may be old when it
-// arrives. Do not use it for the readiness of all processes of an election, since one at a time
-// leads, and a rolling update waits for the others in vain.
+// arrives. Why it does not lead, a request cannot tell: [election.Election.ObserveStatus] has the
+// candidate's state, and [Ready] that of the session. Do not use it for the readiness of all
+// processes of an election, since one at a time leads, and a rolling update waits for the others in
+// vain.
 func Leading(e *election.Election) http.Handler {
 	return probe(e, func(e *election.Election) (bool, string) {
 		if t := e.Term(); t != nil && t.Valid() {

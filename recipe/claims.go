@@ -64,12 +64,15 @@ type core struct {
 // I/O. Errors are those of [New].
 func NewClaims[P any](cfg ClaimsConfig, wrap func(*Possession) P) (*Claims[P], error) {
 	won := notify.NewHandoff[P]()
+	if cfg.State == nil {
+		cfg.State = func(s machine.Standing) string { return s.Phase.String() }
+	}
 	i := &Claims[P]{won: won, core: &core{
 		cfg: cfg, host: newHost(Config{Session: cfg.Session, Kind: cfg.Kind, Name: cfg.Process, Path: cfg.Path, ACL: cfg.ACL, Machine: cfg.Machine, Ended: cfg.Ended}),
 		wrap:  func(p *Possession) any { return wrap(p) },
 		offer: func(wrapped any, received func()) offer { return won.Offer(wrapped.(P), received) },
 	}}
-	i.core.host.core, i.core.host.state = i.core, i.core.word(machine.Standing{})
+	i.core.host.core, i.core.host.state = i.core, cfg.State(machine.Standing{})
 	if err := i.core.host.start(); err != nil {
 		return nil, err
 	}

@@ -122,6 +122,7 @@ func (a *actor) wake(e machine.Wake) {
 		pause = min(first<<min(e.Try, 10), most) // shifted by 10 it is beyond most already
 		pause = pause/2 + rand.N(pause/2)        // half of it is jitter
 	}
+	pause += seam.Turn.(func(*session.Session, time.Duration) time.Duration)(a.host.cfg.Session, 1000) // 0, unless a test replays a scenario
 	if t := a.timers[e.Ask]; t != nil {
 		t.Stop()
 	}

@@ -2,12 +2,10 @@ package recipe
 
 import (
 	"cmp"
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/seam"
-	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -26,27 +24,19 @@ func (h *Host) Emit(ev session.Event) {
 	Emit(h.cfg.Session, ev)
 }
 
-// SetState tells of a new state of the instance, if it is another than before.
+// SetState tells of a new state of the instance, if it is another than before, and not after its
+// end.
 func (h *Host) SetState(to string) {
 	h.mu.Lock()
-	from, since := h.state, h.since
-	if from != to {
+	defer h.mu.Unlock() // until it is told, so that states are told in order
+	if from := h.state; from != to && from != stopped && from != failed {
+		h.Emit(session.Event{Kind: session.EventState, From: from, To: to, Took: time.Since(h.since)})
 		h.state, h.since = to, time.Now()
-	}
-	h.mu.Unlock()
-	if from != to {
-		h.Emit(session.Event{Kind: session.EventState, From: from, To: to, Took: time.Since(since)})
 	}
 }
 
-// endState is the last state: by Close or with the session, or because of a failure.
-func (h *Host) endState(err error) {
-	to := "failed"
-	if errors.Is(err, session.ErrClosed) {
-		to = "stopped"
-	}
-	h.SetState(to)
-}
+// The last states: by Close or with the session, and because of a failure.
+const stopped, failed = "stopped", "failed"
 
 // describe adds the instance to a snapshot.
 func (h *Host) describe(snap *session.Snapshot) {
@@ -63,12 +53,18 @@ func (h *Host) describe(snap *session.Snapshot) {
 
 // describe adds what the instance holds and waits for to a snapshot.
 func (c *core) describe(snap *session.Snapshot) {
-	look := lookAt(&c.cfg)
+	look := Holder{}
+	waits.mu.Lock()
+	if reads := waits.reads[waitedFor{c.cfg.Session, c.cfg.Path}]; reads != nil {
+		look = reads.found
+	}
+	waits.mu.Unlock()
 	c.ledger.mu.Lock()
 	defer c.ledger.mu.Unlock()
 	for _, in := range c.ledger.intents {
 		switch p := in.held; {
-		case p != nil && p.Err() == nil:
+		case p != nil && p.Err() != nil: // over, or waiting again when its znode is gone
+		case p != nil:
 			snap.Held = append(snap.Held, p.tenure.Held(p.asked, p.received.Load() || p.offer != nil && p.offer.Received()))
 		case !in.withdrawn:
 			w := c.host.Waiting(in.asked, in.since)
@@ -83,16 +79,6 @@ func (h *Host) Waiting(asked Asked, since time.Time) session.Waiting {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return session.Waiting{Recipe: h.kind, Path: h.at, Name: h.cfg.Name, Since: since, State: h.state, Asked: asked.At.String()}
-}
-
-// lookAt is what the last read of the holder found, while a wait lasts that shares it.
-func lookAt(cfg *ClaimsConfig) Holder {
-	waits.mu.Lock()
-	defer waits.mu.Unlock()
-	if reads := waits.reads[waitedFor{cfg.Session, cfg.Path}]; reads != nil {
-		return reads.found
-	}
-	return Holder{}
 }
 
 // Tenure tells of one possession: that it was given, and how it ended.
@@ -131,37 +117,14 @@ func (t *Tenure) Held(asked Asked, received bool) session.Held {
 	}
 }
 
-// tellEnded tells how the possession has ended. Its Done has closed.
-func (p *Possession) tellEnded(cause error) {
-	if p.forfeited.Load() || !isReleased(cause) && !errors.Is(cause, errGivenUp) {
-		p.tenure.Tell(session.EventLost, "", cause)
-		return
+// End tells how the possession has ended. Call it when its Done has closed.
+func (t *Tenure) End(cause error, lost bool) {
+	kind := session.EventLost
+	if !lost {
+		kind, cause = session.EventReleased, nil
 	}
-	p.tenure.Tell(session.EventReleased, "", nil)
+	t.Tell(kind, "", cause)
 }
 
 // Tell tells of an event of the possession.
 func (p *Possession) Tell(kind session.EventKind) { p.tenure.Tell(kind, "", nil) }
-
-// word is the state of the recipe in that standing.
-func (c *core) word(s machine.Standing) string {
-	if c.cfg.State != nil {
-		return c.cfg.State(s)
-	}
-	return s.Phase.String()
-}
-
-// revoke tells the holder that another client asks for its possession.
-func (g *grants) revoke(p *Possession) {
-	if !p.revoked.Closed() && p.Err() == nil {
-		p.Tell(session.EventRevokeAsked)
-	}
-	p.revoked.Close()
-}
-
-// tellQueued tells that the own znode exists.
-func (g *grants) tellQueued(ev machine.Entered) {
-	if ev.Err == nil {
-		g.host.Emit(session.Event{Kind: session.EventQueued, Token: ev.Czxid, Epoch: ev.Epoch, SessionID: ev.Owner})
-	}
-}

@@ -68,7 +68,10 @@ func (g *grants) carryOut(e machine.Effect) bool {
 		g.endByMachine(e)
 	case machine.Revoked:
 		if in := g.ledger.find(e.Claim); in != nil && in.held != nil {
-			g.revoke(in.held)
+			if p := in.held; !p.revoked.Closed() && p.Err() == nil {
+				p.Tell(session.EventRevokeAsked)
+			}
+			in.held.revoked.Close()
 		}
 	case machine.Freed:
 		g.free(e.Claim)
@@ -85,7 +88,7 @@ func (g *grants) carryOut(e machine.Effect) bool {
 func (g *grants) publish(s machine.Standing) {
 	g.published = s.Phase
 	g.core.ahead.Store(int32(s.Ahead))
-	g.host.SetState(g.core.word(s))
+	g.host.SetState(g.core.cfg.State(s))
 	g.core.readHolder(s.Phase)
 	g.host.client.StandBy(g.host.now().epoch, g.imminent(s))
 	g.core.cfg.Publish(s)
@@ -132,7 +135,7 @@ func (g *grants) possession(in *intent, e machine.Grant) (*Possession, error) {
 	before := g.core.lostAt.Swap(nil)
 	hold, err := g.host.client.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
 		p.drop()
-		p.tellEnded(cause)
+		p.tenure.End(cause, p.lost(cause))
 		if !isReleased(cause) {
 			g.core.lostAt.CompareAndSwap(nil, new(time.Now()))
 			g.core.recall(p)

@@ -23,7 +23,7 @@ type Config struct {
 	Path    string
 	Recipe  string        // as events and snapshots name it: that of its package; "": Kind
 	Name    string        // of the process or member, as events and snapshots have it
-	State   string        // the first one, if the face tells the next by [Host.SetState]; "": the state is the machine's Phase
+	State   string        // the first one, if the face tells the next by [Host.SetState]; "": it is idle, and then the machine's Phase
 	ACL     []session.ACL // of the znodes that are made for it, parents included; nil: the session's
 
 	// UntilExpiry lets the holds outlive trust: see barrier.WithUntilExpiry.
@@ -89,7 +89,7 @@ func New(cfg Config) (*Host, error) {
 }
 
 func newHost(cfg Config) *Host {
-	return &Host{cfg: cfg, kind: cmp.Or(cfg.Recipe, cfg.Kind), state: cfg.State, holds: make(map[*session.Hold]struct{})}
+	return &Host{cfg: cfg, kind: cmp.Or(cfg.Recipe, cfg.Kind), state: cmp.Or(cfg.State, "idle"), holds: make(map[*session.Hold]struct{})}
 }
 
 func (h *Host) start() error {
@@ -285,7 +285,11 @@ func (h *Host) ended(cause error) {
 	err = h.failed(err)
 	h.endHolds(ofHolds)
 	client.Leave()
-	h.endState(err)
+	if errors.Is(err, session.ErrClosed) {
+		h.SetState(stopped)
+	} else {
+		h.SetState(failed)
+	}
 	defer func() { // also if the recipe's own function panics
 		h.end.Set(err)
 		if h.core != nil {

@@ -30,7 +30,9 @@ func (g *grants) saw(ev machine.Event) {
 		delete(g.leaving, ev.Path)
 		g.gone(ev.Path)
 	case machine.Entered:
-		g.tellQueued(ev)
+		if ev.Err == nil {
+			g.host.Emit(session.Event{Kind: session.EventQueued, Token: ev.Czxid, Epoch: ev.Epoch, SessionID: ev.Owner})
+		}
 		if r := g.replacing; r.epoch == ev.Epoch {
 			g.replacing = replacement{}
 			if ev.Err == nil && r.path != "" {
@@ -72,7 +74,7 @@ func (g *grants) withdraw(in *intent) {
 		return
 	}
 	in.toldWithdrawn = g.actor.self.Incarnation()
-	g.actor.step(machine.Withdrawn{Claim: in.id, Lost: in.held != nil && in.held.lost()})
+	g.actor.step(machine.Withdrawn{Claim: in.id, Lost: in.held != nil && in.held.lost(in.held.Err())})
 }
 
 func (g *grants) onReleased(p *Possession) {

@@ -171,10 +171,13 @@ func (l *ledger) close() []*intent {
 	return slices.Clone(l.intents)
 }
 
-// waited is for how long an intent has waited.
+// waited is for how long an intent has waited; not at all if it is a reader's after a downgrade.
 func (l *ledger) waited(in *intent) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if in.held != nil {
+		return 0
+	}
 	return time.Since(in.since)
 }
 

@@ -65,10 +65,10 @@ func (p *Possession) Won(log *slog.Logger, usual slog.Level) (*slog.Logger, slog
 // SessionID is that of the ZooKeeper session that the possession belongs to.
 func (p *Possession) SessionID() int64 { return p.tenure.of.SessionID }
 
-// lost tells whether a possession that has ended was lost rather than released. A withdrawal of its
-// intent afterwards does not make it a release.
-func (p *Possession) lost() bool {
-	return p.forfeited.Load() || !isReleased(p.Err()) && !errors.Is(p.Err(), errGivenUp)
+// lost tells whether a possession that has ended by that cause was lost rather than released. A
+// withdrawal of its intent afterwards does not make it a release.
+func (p *Possession) lost(cause error) bool {
+	return p.forfeited.Load() || !isReleased(cause) && !errors.Is(cause, errGivenUp)
 }
 
 // errGivenUp is the session.ErrClosed of a possession whose instance is closed: the application has

@@ -27,7 +27,7 @@ type Event struct {
 	Token     int64 // the fencing token
 	SessionID int64
 	Epoch     uint64
-	Attempt   int   // of an item, as queue.Item.Attempt has it; of EventRestarted, how often it was
+	Attempt   int   // of an item, as queue.Item.Attempt has it; of EventItemPut, how many items; of EventRestarted, how often it was
 	Err       error // why; nil if nothing failed
 
 	Dropped uint64 // how many events before this one were dropped, since this function did not keep up
@@ -44,7 +44,7 @@ const (
 	EventSuspended                   // the connection is lost
 	EventUntrusted                   // trust has ended (how long the leader was not heard)
 	EventEpochBegan                  // a ZooKeeper session has begun (how long there was none)
-	EventEpochEnded                  // it has ended, by Err, and everything that was held in it was told before (how long the servers were not heard)
+	EventEpochEnded                  // it has ended, by Err, and the end of all that was held in it was told before, but for items that are being settled (how long the servers were not heard)
 	EventStalled                     // this process was found to have stood still, while something was held (for how long)
 	EventClosed                      // the session is over, by Err: the last event
 
@@ -59,7 +59,7 @@ const (
 	EventRevokeAsked // another client asks for the possession
 	EventReady       // the leader says that it is ready (since the grant)
 
-	EventItemPut     // items were put into a queue: Attempt is how many, Name the first (the call)
+	EventItemPut     // items were put into a queue, or, with Err, were not: Attempt is how many, Name the first (the call)
 	EventItemClaimed // an item was claimed
 	EventItemSettled // an item is done with: To is "acknowledged", "returned" or "lost" (since it was claimed)
 	EventItemDead    // an item has become a dead letter, by Err; EventItemSettled tells the end of its possession
@@ -82,9 +82,10 @@ func (k EventKind) String() string {
 //
 // f is for metrics and records, and decides nothing: a possession has [Hold.Done]. f may take its
 // time, and may call the session. The session waits for it only when it is closed, for a tenth of a
-// second. A queue has 1,024 places, and 256 more for the session's own events; the last event,
-// EventClosed, always has one. What does not fit is dropped, and counted in the Dropped of the next
-// event. A panic in f is contained; the first is logged.
+// second; if f is at work for longer, EventClosed comes next. A queue has 1,024 places, and 256
+// more for the session's own events; EventClosed, the last, always has one. What does not fit is
+// dropped, and counted in the Dropped of the next event. A panic in f is contained; the first is
+// logged.
 func WithEvents(f func(*Session, Event)) Option {
 	return func(c *config) error {
 		if f == nil {
@@ -177,16 +178,23 @@ func (e *events) describe(snap *Snapshot) {
 	snap.Dropped = e.dropped
 }
 
-// close waits for the hooks, for lastWait in all, and drops what they have not been told.
+// close waits for the hooks, for lastWait in all. What they have not been told then is dropped, but
+// for the last event: a hook that is still at work is told that next.
 func (e *events) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWait) // whoever closes the session
 	defer cancel()
 	for _, h := range e.hooks {
 		_ = notify.Wait(ctx, h.over.C())
-		e.mu.Lock()
-		h.over.Close()
-		e.dropped, h.queue = e.dropped+uint64(len(h.queue)), nil
-		e.mu.Unlock()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, h := range e.hooks {
+		if last := len(h.queue) - 1; last > 0 {
+			for _, ev := range h.queue[:last] {
+				h.queue[last].Dropped += ev.Dropped + 1
+			}
+			h.queue, e.dropped = h.queue[last:], e.dropped+uint64(last)
+		}
 	}
 }
 
@@ -199,8 +207,8 @@ type hook struct {
 	queue   []Event
 	dropped uint64       // since the last one that was put into the queue
 	runs    bool         // there is a goroutine
-	logged  bool         // a panic was; the goroutine's
-	over    notify.Latch // the last event was told, or is not waited for
+	logged  bool         // a panic was
+	over    notify.Latch // the last event was told
 }
 
 // put queues an event, and does not wait.
@@ -209,19 +217,14 @@ func (h *hook) put(ev Event) {
 	if ev.Kind <= EventClosed {
 		places += ownPlaces
 	}
-	if h.over.Closed() || len(h.queue) >= places && ev.Kind != EventClosed {
+	if len(h.queue) >= places && ev.Kind != EventClosed {
 		h.dropped++
 		h.events.dropped++
 		return
 	}
 	ev.Dropped, h.dropped = h.dropped, 0
 	h.queue = append(h.queue, ev)
-	h.start()
-}
-
-// start starts the goroutine if there is work and none runs.
-func (h *hook) start() {
-	if !h.runs && len(h.queue) > 0 {
+	if !h.runs {
 		h.runs = true
 		go h.run() // owned by the hook; ends with the queue, which ends with the session
 	}
@@ -229,34 +232,26 @@ func (h *hook) start() {
 
 // run tells what is in the queue, until it is empty. If f ends the goroutine, another goes on.
 func (h *hook) run() {
-	var ev Event
+	h.events.mu.Lock()
+	defer h.events.mu.Unlock()
 	defer func() {
-		if ev.Kind == EventClosed {
+		if h.runs = len(h.queue) > 0; h.runs {
+			go h.run()
+		} else if h.queue = nil; h.events.closed {
 			h.over.Close()
 		}
-		h.events.mu.Lock()
-		defer h.events.mu.Unlock()
-		h.runs = false
-		h.start()
 	}()
-	for h.next(&ev) {
+	for len(h.queue) > 0 {
+		ev := h.queue[0]
+		h.queue = h.queue[1:]
 		h.call(ev)
 	}
 }
 
-// next takes the next event from the queue.
-func (h *hook) next(ev *Event) bool {
-	h.events.mu.Lock()
-	defer h.events.mu.Unlock()
-	if len(h.queue) == 0 {
-		h.queue = nil
-		return false
-	}
-	*ev, h.queue = h.queue[0], h.queue[1:]
-	return true
-}
-
+// call calls f without the mutex.
 func (h *hook) call(ev Event) {
+	h.events.mu.Unlock()
+	defer h.events.mu.Lock()
 	defer func() {
 		if reason := recover(); reason != nil && !h.logged {
 			h.logged = true

@@ -174,6 +174,29 @@ func TestAFloodOfEvents(t *testing.T) {
 	})
 }
 
+// A hook that is at work for longer than Close waits for it is told of the end all the same, and of
+// how much it has missed.
+func TestASlowHookIsToldOfTheEnd(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		var slow seen
+		s := w.open(session.WithEvents(func(_ *session.Session, ev session.Event) {
+			time.Sleep(time.Second)
+			slow.add(ev)
+		}))
+		time.Sleep(time.Minute)
+		for range 9 {
+			emit(s, session.Event{Kind: session.EventReady})
+		}
+		slow.take()
+		require.NoError(w, s.Close(w.ctx))
+		time.Sleep(time.Minute)
+		all := slow.take()
+		require.Equal(w, []string{"ready", "closed"}, kinds(all, nil))
+		require.EqualValues(w, 9, all[1].Dropped) // and the end of the epoch
+		require.EqualValues(w, 9, s.Snapshot().Dropped)
+	})
+}
+
 // A hook may call the session, and close it, which waits a tenth of a second for that hook.
 func TestAHookCallsItsSession(t *testing.T) {
 	inBubble(t, func(w *harness) {

@@ -157,21 +157,21 @@ func (g *guarded) emit(ev Event) {
 // emitState emits a change of the state that no other event tells.
 func (g *guarded) emitState() {
 	from, to := g.was, g.stateNow()
-	g.was = to
-	ev := Event{From: from.String(), To: to.String(), Err: g.outage(nil)}
-	if from == Connected && to != from {
+	if g.was = to; from == to {
+		return
+	}
+	if from == Connected {
 		g.left = time.Now()
 	}
-	switch {
-	case from == to:
-		return
-	case to == Connected && g.left.IsZero():
-		ev.Kind = EventConnected
-	case to == Connected:
-		ev.Kind, ev.Took = EventConnected, time.Since(g.left)
-	case to == Suspended:
+	ev := Event{From: from.String(), To: to.String(), Err: g.outage(nil)}
+	switch to {
+	case Connected:
+		if ev.Kind = EventConnected; !g.left.IsZero() {
+			ev.Took = time.Since(g.left)
+		}
+	case Suspended:
 		ev.Kind = EventSuspended
-	case to == Untrusted:
+	case Untrusted:
 		ev.Kind, ev.Took = EventUntrusted, g.story.silent(g.session.now())
 	default:
 		return // EventStarted, EventEpochEnded, EventClosed

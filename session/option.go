@@ -57,7 +57,7 @@ type config struct {
 	file      string         // of WithSessionFile; "": none
 	source    *seeded.Source // of its random choices: nil, unless a test replays them
 	hooks     []func(*Session, Event)
-	headers   func(context.Context) []string // of items that are put: see seam.Headers; nil: none
+	headers   func(context.Context) []string // of items that are put: see seam.Headers
 }
 
 // withHooks is seam.Hooks: begin is called for each session that is made with the option. What it
@@ -65,13 +65,13 @@ type config struct {
 func withHooks(begin func() (func(*Session, Event), func(context.Context) []string, error)) Option {
 	return func(c *config) error {
 		f, headers, err := begin()
-		if err != nil {
-			return err
-		}
-		if c.headers = headers; f != nil {
+		if f != nil {
 			c.hooks = append(c.hooks, f)
 		}
-		return nil
+		if headers != nil {
+			c.headers = headers
+		}
+		return err
 	}
 }
 
@@ -104,8 +104,14 @@ func WithNamespace(path string) Option {
 	}
 }
 
-// WithAuth presents a credential on every connection, before any request. It may be given more than
-// once. Credentials are never written to a log or an error.
+// WithAuth presents a credential on every connection, before any request: with the scheme "digest"
+// it is "user:password". It may be given more than once. Credentials are never written to a log or
+// an error.
+//
+// A server that does not know the scheme, or refuses the credential, ends the session with
+// [ErrAuthFailed]. To the scheme "digest" a wrong password is another user: requests for znodes
+// whose ACL does not name that one fail with [ErrNoAuth], and if the server insists on a user that
+// it knows, the session goes on trying ([ErrAuthRequired]).
 func WithAuth(scheme string, credentials []byte) Option {
 	return func(c *config) error {
 		if scheme == "" {

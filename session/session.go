@@ -131,7 +131,7 @@ func Open(ctx context.Context, servers []string, opts ...Option) (*Session, erro
 func newConfig(servers []string, opts []Option) (config, error) {
 	cfg := config{
 		timeout: defaultTimeout, maxPacket: defaultMaxPacket, retry: RetryTimes(defaultRetries),
-		acl: jute.OpenACL(), log: logs.New(nil),
+		acl: jute.OpenACL(), log: logs.New(nil), headers: func(context.Context) []string { return nil },
 	}
 	if err := seam.Apply(&cfg, opts); err != nil {
 		return cfg, err
@@ -301,18 +301,14 @@ func init() {
 	seam.Identity = func(s any) znode.Identity { return s.(*Session).cfg.identity }
 	seam.JoinHolds = joinHolds
 	seam.Logger = func(s *Session) *slog.Logger { return s.log }
-	seam.Headers = func(ctx context.Context, s *Session) []string {
-		if headers := s.cfg.headers; headers != nil {
-			return headers(ctx)
-		}
-		return nil
-	}
+	seam.Headers = func(ctx context.Context, s *Session) []string { return s.cfg.headers(ctx) }
 	seam.Hooks = withHooks
 	for _, d := range zkconn.Bounds {
 		seam.RequestBounds = append(seam.RequestBounds, d.Seconds())
 	}
 	seam.Reaches = reaches
 	seam.Start = (*Session).start
+	seam.Turn = func(s *Session, least time.Duration) time.Duration { return s.cfg.source.Turn(least) }
 	seam.Under = under
 	seam.Within = within
 	seam.Scope = func(s *Session) actors.Scope { return s.scope }

@@ -1,14 +1,20 @@
 package session
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/session/internal/watches"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Snapshot is what a session and everything on it do at an instant, for people and for metrics: see
-// [Session.Snapshot].
+// [Session.Snapshot]. It is not made to be marshalled: as JSON, errors are {}, and kinds and states
+// numbers. The page of package debug is, with ?format=json.
 type Snapshot struct {
 	Time   time.Time
 	Status Status
@@ -38,7 +44,7 @@ type Held struct {
 	Token              int64
 	Since              time.Time
 	Attempt            int    // of an item
-	Asked              string // where in the application it was asked for, file and line
+	Asked              string // as in [Waiting]; "": an item that no call of Take has received
 	Unreceived         bool   // the application has not received it
 }
 
@@ -49,7 +55,7 @@ type Waiting struct {
 	State              string
 	Ahead              int       // how many contenders are ahead, by the last listing
 	Asked              string    // where in the application it was asked for, file and line
-	Holder             string    // who holds it, by the last look, which is taken when a wait has lasted a second; "": not known
+	Holder             string    // who holds it, by the last look, which a call takes when it has waited for a second; "": not known
 	Behind             int       // how many others wait, by that look
 	Looked             time.Time // when that was
 }
@@ -74,7 +80,7 @@ type RequestsEnded struct {
 func (s *Session) Snapshot() Snapshot {
 	g := s.state.lock()
 	snap := Snapshot{Time: time.Now(), Status: g.status()}
-	clients, e := g.inOrder(), g.cur
+	clients, e := g.inOrder(), g.current(g.epochs)
 	g.unlock()
 	if e != nil {
 		e.watched.change(func(t *watches.Table) { snap.Watches = t.Len() })
@@ -84,15 +90,30 @@ func (s *Session) Snapshot() Snapshot {
 			(*describe)(&snap)
 		}
 	}
-	s.requests.Each(func(name string, active int64) {
-		snap.Requests = append(snap.Requests, Requests{Op: name, Active: int(active)})
-	}, func(err string, upTo time.Duration, count int64, took time.Duration) {
-		r := &snap.Requests[len(snap.Requests)-1]
-		r.Ended = append(r.Ended, RequestsEnded{err, upTo, count, took})
-	})
+	snap.Requests = requests(s.requests.All())
 	snap.Actors = s.scope.Tree()
 	s.events.describe(&snap)
 	return snap
+}
+
+func requests(counts map[zkconn.Kind]zkconn.Count) (all []Requests) {
+	order := func(a, b zkconn.Kind) int { // those under way first
+		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(b.Code, a.Code), cmp.Compare(uint64(a.UpTo-1), uint64(b.UpTo-1)))
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(counts), order) {
+		n := counts[k]
+		if k.Code == zkconn.UnderWay {
+			all = append(all, Requests{Op: k.Op.String(), Active: int(n.N)})
+			continue
+		}
+		failed := strings.ReplaceAll(k.Code.String(), " ", "_")
+		if k.Code == 0 {
+			failed = ""
+		}
+		r := &all[len(all)-1]
+		r.Ended = append(r.Ended, RequestsEnded{failed, k.UpTo, n.N, n.Took})
+	}
+	return all
 }
 
 // Describe sets what adds the client's recipe to a snapshot.

@@ -19,16 +19,17 @@ import (
 func (o *observer) on(s *session.Session, ev session.Event) {
 	ctx, took, failed := context.Background(), ev.Took.Seconds(), errorType(ev.Err) // an event has no caller
 	possession := func() metric.MeasurementOption {
-		return o.of(label{"troupe.recipe", ev.Recipe}, o.name(s, ev.Path), label{"error.type", failed})
+		return o.of("troupe.recipe", ev.Recipe, "troupe.name", o.name(s, ev.Path), "error.type", failed)
 	}
 	messaging := func(operation string) metric.MeasurementOption {
-		return o.of(label{"messaging.system", "troupe"}, label{"messaging.operation.name", operation}, label{"messaging.destination.name", o.name(s, ev.Path).value}, label{"error.type", failed})
+		return o.of("messaging.system", "troupe", "messaging.operation.name", operation, "messaging.destination.name", o.name(s, ev.Path), "error.type", failed)
 	}
-	becomes := func(state string) { o.transitions.Add(ctx, 1, o.of(label{"troupe.session.state", state})) }
+	becomes := func(state string) { o.transitions.Add(ctx, 1, o.of("troupe.session.state", state)) }
 	var err error
 	switch ev.Kind {
 	case session.EventStarted:
-		err = o.begin(s)
+		read := func(_ context.Context, to metric.Observer) error { o.observe(s, to); return nil }
+		o.registration, err = o.meter.RegisterCallback(read, o.observed...)
 	case session.EventConnected, session.EventSuspended, session.EventUntrusted:
 		becomes(ev.To)
 	case session.EventEpochEnded:
@@ -36,24 +37,27 @@ func (o *observer) on(s *session.Session, ev session.Event) {
 			becomes("lost")
 		}
 	case session.EventClosed:
-		becomes("closed")
-		err = o.end(s)
+		if o.registration != nil {
+			becomes("closed")
+			err = o.registration.Unregister()
+			o.record(s.Snapshot().Requests) // the last ones
+		}
 	case session.EventStalled:
 		o.stall.Record(ctx, took, o.of())
 	case session.EventRestarted:
-		o.restarts.Add(ctx, 1, o.of(label{"troupe.recipe", ev.Recipe}))
+		o.restarts.Add(ctx, 1, o.of("troupe.recipe", ev.Recipe))
 	case session.EventGranted:
 		o.wait.Record(ctx, took, possession())
 		if ev.Recipe == election { // a span of the whole term would be lost with the process
-			of := trace.WithAttributes(attribute.String("troupe.name", o.name(s, ev.Path).value), attribute.Int64("troupe.token", ev.Token))
+			of := trace.WithAttributes(attribute.String("troupe.name", o.name(s, ev.Path)), attribute.Int64("troupe.token", ev.Token))
 			_, span := o.tracer.Start(ctx, "troupe.election.won", trace.WithTimestamp(ev.Time.Add(-ev.Took)), of)
 			span.End(trace.WithTimestamp(ev.Time))
 		}
-	case session.EventReleased:
+	case session.EventReleased, session.EventLost:
 		o.hold.Record(ctx, took, possession())
-	case session.EventLost:
-		o.hold.Record(ctx, took, possession())
-		o.losses.Add(ctx, 1, possession())
+		if ev.Kind == session.EventLost {
+			o.losses.Add(ctx, 1, possession())
+		}
 	case session.EventItemPut:
 		o.operation.Record(ctx, took, messaging("put"))
 		o.sent.Add(ctx, int64(ev.Attempt), messaging("put"))
@@ -70,28 +74,12 @@ func (o *observer) on(s *session.Session, ev session.Event) {
 	}
 }
 
-// begin begins to report the present state.
-func (o *observer) begin(s *session.Session) (err error) {
-	o.registration, err = o.meter.RegisterCallback(func(_ context.Context, to metric.Observer) error {
-		o.observe(s, to)
-		return nil
-	}, o.observed...)
-	return err
-}
-
-// end ends that, and records the last requests.
-func (o *observer) end(s *session.Session) error {
-	if o.registration == nil {
-		return nil
-	}
-	defer func() { o.record(s.Snapshot().Requests) }()
-	return o.registration.Unregister()
-}
-
+// errorTypes are the values of the attribute error.type. Of several that fit, it is the first one.
 var errorTypes = []struct {
 	err  error
 	name string
 }{
+	{nil, ""},
 	{session.ErrDataLoss, "data_loss"},
 	{session.ErrExpired, "expired"},
 	{session.ErrDeleted, "deleted"},
@@ -110,11 +98,7 @@ var errorTypes = []struct {
 	{context.Canceled, "canceled"},
 }
 
-// errorType is the attribute error.type: of several that fit, the first one.
 func errorType(err error) string {
-	if err == nil {
-		return ""
-	}
 	for _, t := range errorTypes {
 		if errors.Is(err, t.err) {
 			return t.name

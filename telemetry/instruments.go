@@ -3,7 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -77,6 +77,9 @@ type present struct {
 // observe reports the present state, and records the requests since the last time.
 func (o *observer) observe(s *session.Session, to metric.Observer) {
 	snap := s.Snapshot()
+	if snap.Status.State == session.Closed {
+		return // EventClosed is late, or was dropped
+	}
 	of, up := o.of(), int64(0)
 	if snap.Status.State == session.Connected {
 		up = 1
@@ -87,13 +90,13 @@ func (o *observer) observe(s *session.Session, to metric.Observer) {
 	to.ObserveInt64(o.watches, int64(snap.Watches), of)
 	to.ObserveInt64(o.dropped, int64(snap.Dropped), of)
 	for _, r := range snap.Requests {
-		to.ObserveInt64(o.active, int64(r.Active), o.of(label{"troupe.request.op", r.Op}))
+		to.ObserveInt64(o.active, int64(r.Active), o.of("troupe.request.op", r.Op))
 	}
 	o.record(snap.Requests)
 
-	all := make(map[[2]label]*present)
+	all := make(map[[2]string]*present)
 	at := func(recipe, path string) *present {
-		key := [2]label{{"troupe.recipe", recipe}, o.name(s, path)}
+		key := [2]string{recipe, o.name(s, path)}
 		if all[key] == nil {
 			all[key] = new(present)
 		}
@@ -112,60 +115,35 @@ func (o *observer) observe(s *session.Session, to metric.Observer) {
 		at(w.Recipe, w.Path).waiting++
 	}
 	for key, p := range all {
-		of, named := o.of(key[:]...), o.of(key[1])
+		of, named := o.of("troupe.recipe", key[0], "troupe.name", key[1]), o.of("troupe.name", key[1])
 		to.ObserveInt64(o.held, p.held, of)
 		to.ObserveInt64(o.waiting, p.waiting, of)
 		to.ObserveFloat64(o.age, p.age.Seconds(), of)
-		if key[0].value != election {
-			continue
-		}
-		to.ObserveInt64(o.leading, p.held, named)
-		if p.held > 0 {
-			to.ObserveInt64(o.token, p.token, named)
-		}
-	}
-}
-
-// ended names a bucket of requests.
-type ended struct {
-	op, failed string
-	upTo       time.Duration
-}
-
-// record records the requests that have ended since the last time: those of a bucket as so many
-// that took their mean, so that their number, their bucket and their sum are right.
-func (o *observer) record(all []session.Requests) {
-	for _, r := range all {
-		for _, e := range r.Ended {
-			n, each := o.since(ended{r.Op, e.Error, e.UpTo}, e)
-			of := o.of(label{"troupe.request.op", r.Op}, label{"error.type", e.Error})
-			for range n {
-				o.request.Record(context.Background(), each.Seconds(), of)
+		if key[0] == election {
+			to.ObserveInt64(o.leading, p.held, named)
+			if p.held > 0 {
+				to.ObserveInt64(o.token, p.token, named)
 			}
 		}
 	}
 }
 
-// since is how many requests of a bucket have ended since the last time, and their mean. It is
-// brought into the bucket, as the session may be between the number and the sum; what that and the
-// division leave goes into the next mean. Of several readers the first one records.
-func (o *observer) since(key ended, now session.RequestsEnded) (n int64, each time.Duration) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	last := o.recorded[key]
-	if n = now.Count - last.Count; n <= 0 {
-		return 0, 0
+// record records the requests that have ended since the last time: those of a bucket as so many
+// that took their mean, so that their number, their bucket and their sum are right. Of several
+// readers the first one records.
+func (o *observer) record(all []session.Requests) {
+	for _, r := range all {
+		for _, e := range r.Ended {
+			of, bucket := o.of("troupe.request.op", r.Op, "error.type", e.Error), fmt.Sprint(r.Op, e.Error, e.UpTo)
+			o.mu.Lock()
+			last := o.recorded[bucket]
+			if e.Count > last.Count {
+				o.recorded[bucket] = e
+			}
+			o.mu.Unlock()
+			for range e.Count - last.Count {
+				o.request.Record(context.Background(), (e.Took-last.Took).Seconds()/float64(e.Count-last.Count), of)
+			}
+		}
 	}
-	each = (now.Took - last.Took) / time.Duration(n)
-	at := slices.Index(seam.RequestBounds, key.upTo.Seconds())
-	if at >= 0 {
-		each = min(each, key.upTo)
-	} else {
-		at = len(seam.RequestBounds)
-	}
-	if at > 0 {
-		each = max(each, time.Duration(seam.RequestBounds[at-1]*1e9)+1)
-	}
-	o.recorded[key] = session.RequestsEnded{Count: now.Count, Took: last.Took + time.Duration(n)*each}
-	return n, each
 }

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -35,19 +36,14 @@ const (
 )
 
 // Setting changes what [Option] reports.
-type Setting func(*settings) error
-
-type settings struct {
-	session string
-	names   func(*session.Session, string) string
-}
+type Setting func(*observer) error
 
 // WithSessionName gives everything that is reported of the session the attribute
 // troupe.session.name. Of two sessions with the same providers one needs a name: gauges would else
 // show the state of either.
 func WithSessionName(name string) Setting {
-	return func(c *settings) error {
-		if c.session = name; name == "" {
+	return func(o *observer) error {
+		if o.session = name; name == "" {
 			return errors.New("WithSessionName: name: empty")
 		}
 		return nil
@@ -57,11 +53,11 @@ func WithSessionName(name string) Setting {
 // WithNames sets the attribute troupe.name, which says what a recipe is for, in all processes
 // alike. f is told the recipe's path, absolute: see [session.Session.Path]. Where it returns "",
 // and without this setting, the name is the path, in which GUIDs and numbers are replaced by "#". f
-// is called by several goroutines, and must not block. A session reports at most 100 names; the
-// rest are together in "other".
+// is called by several goroutines, one at a time, and must not block. A session reports at most 100
+// names; the rest are together in "other".
 func WithNames(f func(s *session.Session, path string) string) Setting {
-	return func(c *settings) error {
-		if c.names = f; f == nil {
+	return func(o *observer) error {
+		if o.named = f; f == nil {
 			return errors.New("WithNames: f: nil")
 		}
 		return nil
@@ -80,8 +76,8 @@ func WithNames(f func(s *session.Session, path string) string) Setting {
 // told by session.WithEvents; what that drops, they lack, and troupe.events.dropped counts.
 func Option(meters metric.MeterProvider, tracers trace.TracerProvider, set ...Setting) session.Option {
 	begin := func() (func(*session.Session, session.Event), func(context.Context) []string, error) {
-		o := &observer{sets: make(map[series]metric.MeasurementOption), names: make(map[string]string), used: make(map[string]struct{}), recorded: make(map[ended]session.RequestsEnded)}
-		if err := seam.Apply(&o.cfg, set); err != nil {
+		o := &observer{sets: make(map[series]metric.MeasurementOption), names: make(map[string]string), used: make(map[string]bool), recorded: make(map[string]session.RequestsEnded)}
+		if err := seam.Apply(o, set); err != nil {
 			return nil, nil, fmt.Errorf("telemetry.Option: %w", err)
 		}
 		o.tracer = cmp.Or[trace.TracerProvider](tracers, tracenoop.NewTracerProvider()).Tracer(scope, trace.WithSchemaURL(version))
@@ -102,41 +98,39 @@ func Option(meters metric.MeterProvider, tracers trace.TracerProvider, set ...Se
 
 // observer reports one session.
 type observer struct {
-	cfg    settings
-	meter  metric.Meter
-	tracer trace.Tracer
+	session string
+	named   func(*session.Session, string) string
+	meter   metric.Meter
+	tracer  trace.Tracer
 	instruments
 
-	registration metric.Registration // of the hook's goroutine
+	registration metric.Registration // of the hook's goroutine; nil: the session was not started
 
 	mu       sync.Mutex // guards what follows, for the hook and for the readers of metrics
 	sets     map[series]metric.MeasurementOption
-	names    map[string]string               // by path, of the latest
-	used     map[string]struct{}             // names
-	recorded map[ended]session.RequestsEnded // how much of each bucket
+	names    map[string]string // by path, of the latest
+	used     map[string]bool   // names
+	recorded map[string]session.RequestsEnded
 }
 
-// series are attributes. Those with an empty value are left out.
-type series [4]label
-
-type label struct{ key, value string }
+// series are attributes, keys and values by turns. Those with an empty value are left out.
+type series [10]string
 
 // of are the attributes of a measurement. There are not many of them: names are limited.
-func (o *observer) of(labels ...label) metric.MeasurementOption {
-	var key series
-	copy(key[:], labels)
+func (o *observer) of(pairs ...string) metric.MeasurementOption {
+	key := series{8: "troupe.session.name", 9: o.session}
+	copy(key[:8], pairs)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if set, known := o.sets[key]; known {
-		return set
-	}
-	var all []attribute.KeyValue
-	for _, l := range append(labels, label{"troupe.session.name", o.cfg.session}) {
-		if l.value != "" {
-			all = append(all, attribute.String(l.key, l.value))
+	if o.sets[key] == nil {
+		var all []attribute.KeyValue
+		for pair := range slices.Chunk(key[:], 2) {
+			if pair[1] != "" {
+				all = append(all, attribute.String(pair[0], pair[1]))
+			}
 		}
+		o.sets[key] = metric.WithAttributes(all...)
 	}
-	o.sets[key] = metric.WithAttributes(all...)
 	return o.sets[key]
 }
 
@@ -144,30 +138,26 @@ func (o *observer) of(labels ...label) metric.MeasurementOption {
 var numbers = regexp.MustCompile(`[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-fA-F]{16,}|[0-9]+`)
 
 // name is the name of the recipe at a path.
-func (o *observer) name(s *session.Session, path string) label {
-	o.mu.Lock()
-	name, known := o.names[path]
-	o.mu.Unlock()
-	if known {
-		return label{"troupe.name", name}
-	}
-	if o.cfg.names != nil {
-		name = o.cfg.names(s, path)
-	}
-	if name == "" {
-		name = numbers.ReplaceAllString(path, "#")
-	}
-	name = strings.ToValidUTF8(name[:min(len(name), nameLength)], "")
+func (o *observer) name(s *session.Session, path string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, there := o.used[name]; !there && len(o.used) >= mostNames {
+	if name, known := o.names[path]; known {
+		return name
+	}
+	var name string
+	if o.named != nil {
+		name = o.named(s, path)
+	}
+	name = cmp.Or(name, numbers.ReplaceAllString(path, "#"))
+	name = strings.ToValidUTF8(name[:min(len(name), nameLength)], "")
+	if !o.used[name] && len(o.used) >= mostNames {
 		name = "other"
-	} else if !there {
-		o.used[name] = struct{}{}
+	} else {
+		o.used[name] = true
 	}
 	if len(o.names) >= mostPaths {
 		clear(o.names)
 	}
 	o.names[path] = name
-	return label{"troupe.name", name}
+	return name
 }

@@ -117,7 +117,7 @@ func TestInstruments(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		snap := s.Snapshot()
 		lines := collect(t, reader)
-		const own = `{troupe.session.name=main} `
+		const named = `{troupe.session.name=main} `
 		of := func(recipe, name string) string {
 			return `{troupe.name=` + name + `,troupe.recipe=` + recipe + `,troupe.session.name=main} `
 		}
@@ -125,11 +125,11 @@ func TestInstruments(t *testing.T) {
 			return `{` + failed + `messaging.destination.name=jobs,messaging.operation.name=` + operation + `,messaging.system=troupe,troupe.session.name=main} `
 		}
 		table := []string{
-			"gauge troupe.session.connected {connection} " + own + "1",
-			"gauge troupe.session.timeout s " + own + "9",
-			"gauge troupe.session.trust.remaining s " + own + fmt.Sprint(snap.Status.TrustedUntil.Sub(snap.Time).Seconds()),
+			"gauge troupe.session.connected {connection} " + named + "1",
+			"gauge troupe.session.timeout s " + named + "9",
+			"gauge troupe.session.trust.remaining s " + named + fmt.Sprint(snap.Status.TrustedUntil.Sub(snap.Time).Seconds()),
 			"counter troupe.session.transitions {transition} {troupe.session.name=main,troupe.session.state=connected} 1",
-			"histogram troupe.session.stall.duration s " + own + "1 2",
+			"histogram troupe.session.stall.duration s " + named + "1 2",
 			"histogram troupe.request.duration s {error.type=no_node,troupe.request.op=setData,troupe.session.name=main} 1 0",
 			"updown troupe.request.active {request} {troupe.request.op=setData,troupe.session.name=main} 0",
 			"histogram troupe.possession.wait.duration s " + of("lock", "/l") + "1 3",
@@ -151,8 +151,8 @@ func TestInstruments(t *testing.T) {
 			"histogram messaging.process.duration s " + item("process", "error.type=returned,") + "1 4",
 			"histogram messaging.process.duration s " + item("process", "error.type=_OTHER,") + "1 5",
 			"counter troupe.actor.restarts {restart} {troupe.recipe=lock,troupe.session.name=main} 1",
-			"gauge troupe.watch.count {watch} " + own + fmt.Sprint(snap.Watches),
-			"counter troupe.events.dropped {event} " + own + "0",
+			"gauge troupe.watch.count {watch} " + named + fmt.Sprint(snap.Watches),
+			"counter troupe.events.dropped {event} " + named + "0",
 		}
 		require.Subset(t, lines, table)
 		require.Equal(t, instruments(table), instruments(lines))

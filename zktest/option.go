@@ -126,8 +126,9 @@ func WithSeed(seed uint64) Option { return set(func(c *config) { c.Seed = seed }
 // session and xid. In memory, dialing and each frame take half a millisecond to one and a half,
 // drawn from the seed, and frames of different sessions arrive at different instants. Sessions that
 // have [Server.Dialer] or [Host.Dialer] draw their pauses, order of servers and GUIDs from the
-// seed. It is the seed of [WithSeed] as well, unless that is given. docs/testing.md says what does
-// not repeat.
+// seed, and timers of their locks and other recipes are about a microsecond late, so that none is
+// at the instant of a test's own. It is the seed of [WithSeed] as well, unless that is given.
+// docs/testing.md says what does not repeat, and has the lines that sort the journal.
 func WithReplay(seed uint64) Option {
 	return func(c *config) error {
 		if seed == 0 || c.Replay != nil || !inBubble() {

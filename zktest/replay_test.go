@@ -35,6 +35,15 @@ func contend(l *lock.Lock) {
 	}
 }
 
+// theJournal is sorted as docs/testing.md prints it.
+func theJournal(server *zktest.Server) []zktest.Request {
+	journal := server.Journal()
+	slices.SortStableFunc(journal, func(a, b zktest.Request) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.Xid, b.Xid))
+	})
+	return journal
+}
+
 // aScenario runs three contenders on three servers. Two of them are cut off for longer than their
 // sessions live, until one instant; then the session of the third expires. It returns the journal,
 // sorted by instant, session and xid.
@@ -58,10 +67,7 @@ func aScenario(t *testing.T, opts ...zktest.Option) (journal []zktest.Request) {
 		time.Sleep(10 * time.Second)
 		srv.Expire(sessions[2].Status().SessionID)
 		time.Sleep(10 * time.Second)
-		journal = srv.Journal()
-		slices.SortStableFunc(journal, func(a, b zktest.Request) int {
-			return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.Xid, b.Xid))
-		})
+		journal = theJournal(srv)
 	})
 	return journal
 }
@@ -80,6 +86,31 @@ func TestAScenarioRepeats(t *testing.T) {
 		require.Equal(t, one, aScenario(t, zktest.WithReplay(7)))
 	}
 	require.NotEqual(t, one, aScenario(t, zktest.WithReplay(8)))
+}
+
+// What a recipe does some milliseconds after something is not done at the instant at which a test
+// does something so many milliseconds after it: a lock reads its znode 5 ms after the grant.
+func TestAScenarioOfWholeMillisecondsRepeats(t *testing.T) {
+	t.Parallel()
+	run := func() (journal []zktest.Request) {
+		synctest.Test(t, func(t *testing.T) {
+			srv := zktest.Start(t, zktest.WithReplay(7))
+			l, err := lock.New(zksession.Open(t, srv), "/locks/orders")
+			require.NoError(t, err)
+			for range 20 {
+				l.Acquire()
+				grant := <-l.Acquired()
+				time.Sleep(5 * time.Millisecond)
+				require.NoError(t, grant.Release(t.Context()))
+			}
+			journal = theJournal(srv)
+		})
+		return journal
+	}
+	one := run()
+	for range 19 {
+		require.Equal(t, one, run())
+	}
 }
 
 // A session draws from a stream of its own, so it does not matter what others do.

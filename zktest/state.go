@@ -66,6 +66,10 @@ func (s *Server) Tree() (string, error) { return s.inner.Tree() }
 // [ErrAuthRequired] and ends the connection. The session stays until it expires. The scheme is
 // "digest", with the id "user:password", or "ip", with an address; without an id any of the scheme
 // will do, as with a real server. Without a scheme all are served again. All else fails the test.
+//
+// To ZooKeeper a wrong password is another identity, and no error: session.ErrAuthFailed does not
+// come. A session with it, or without one, tries until the context of its Connect or Open ends; the
+// error is session.ErrAuthRequired too.
 func (s *Server) RequireAuth(scheme, id string) {
 	succeed(s, "RequireAuth", zkserver.Admin{Server: s.inner}.RequireAuth(scheme, id))
 }
@@ -80,12 +84,12 @@ func (s *Server) StartTLS() *tls.Config {
 	return client
 }
 
-// Reset makes the server as it was at its start, for the next subtest: with the znodes of
-// [WithTree], without sessions, watches, faults, interceptors and journal. A client that still runs
-// loses its connection, and comes back with a new session, as after an expiry. An Await goes on
-// with the new tree. Addresses, [Server.StartTLS] and [Server.RequireAuth] stay, and the numbers of
-// sessions, transactions and requests go on. The test fails if the server is closed, or the address
-// of one that was killed is taken.
+// Reset empties the server for the next subtest: it has the znodes of [WithTree] again, and no
+// sessions, watches, faults, interceptors and journal. A client that still runs loses its
+// connection, and comes back with a new session, as after an expiry. An Await goes on with the new
+// tree. Addresses, [Server.StartTLS] and [Server.RequireAuth] stay, and the numbers of sessions,
+// transactions and requests go on. The test fails if the server is closed, or the address of one
+// that was killed is taken.
 func (s *Server) Reset() {
 	succeed(s, "Reset", zkserver.Admin{Server: s.inner}.Reset(context.Background())) // binding to loopback doesn't wait
 }

@@ -11,10 +11,16 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/debug"
 	"github.com/troupe-go/troupe/health"
+	"github.com/troupe-go/troupe/session"
 )
 
 const (
@@ -34,7 +40,6 @@ func handler(p Parts) (http.Handler, error) {
 	mux.Handle("GET /ready", ready)
 	mux.Handle("GET /live", health.Live(p.Session))
 	mux.Handle("GET /leading", health.Leading(p.Reminder))
-	mux.Handle("/debug/troupe/", debug.Handler(p.Session))
 	mux.HandleFunc("POST /letters", answer(func(ctx context.Context, body []byte) (any, error) {
 		return p.Letters.Put(ctx, body)
 	}))
@@ -48,6 +53,27 @@ func handler(p Parts) (http.Handler, error) {
 		return now.Version, err
 	}))
 	return mux, nil
+}
+
+// operators is what only those who run the service should reach: see -debug.
+type operators struct{ http.Handler }
+
+// watched makes a page of the session, and metrics in the form of Prometheus. Troupe reports to the
+// provider, as to each that the graph has.
+func watched(s *session.Session, registry *prometheus.Registry) operators {
+	mux := http.NewServeMux()
+	mux.Handle("/debug/troupe/", debug.Handler(s))
+	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return operators{mux}
+}
+
+func measured() (*prometheus.Registry, metric.MeterProvider, error) {
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
+	if err != nil {
+		return nil, nil, err
+	}
+	return registry, sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter)), nil
 }
 
 // answer is a handler that calls f with a request's body.
@@ -74,10 +100,18 @@ func answer(f func(ctx context.Context, body []byte) (any, error)) http.HandlerF
 	}
 }
 
-// serving serves the handler while the application runs. It comes last among the options: so
-// requests end before the workers do.
-func serving(address string) fx.Option {
-	return fx.Invoke(func(lc fx.Lifecycle, h http.Handler, sd fx.Shutdowner, log *slog.Logger) {
+// serving serves requests, and operators, while the application runs. It comes last among the
+// options: so requests end before the workers do.
+func serving(requests, debug string) fx.Option {
+	return fx.Options(served[operators](debug), served[http.Handler](requests))
+}
+
+// served serves a handler of the graph, or not if there is no address.
+func served[H http.Handler](address string) fx.Option {
+	if address == "" {
+		return fx.Options()
+	}
+	return fx.Invoke(func(lc fx.Lifecycle, h H, sd fx.Shutdowner, log *slog.Logger) {
 		server := &http.Server{Handler: h, ReadHeaderTimeout: patience}
 		lc.Append(fx.StartStopHook(
 			func(ctx context.Context) error {

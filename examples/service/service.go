@@ -25,7 +25,7 @@ func service(cfg fxmodule.Config) fx.Option {
 		fxmodule.Follow[Settings]("settings", reload),
 		fxmodule.Election("reminder", "/reminder"),
 		fxmodule.RunLeader("reminder", remind),
-		fx.Provide(handler, logger),
+		fx.Provide(handler, watched, measured, logger),
 		fx.WithLogger(quieter),
 	)
 }

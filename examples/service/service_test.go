@@ -31,6 +31,7 @@ type view struct {
 	fx.In
 	Parts Parts
 	HTTP  http.Handler
+	Debug operators
 }
 
 // start starts a process that sends its letters to out.
@@ -61,6 +62,21 @@ func (p *process) do(method, path, body string) int {
 
 func (p *process) probes() []int {
 	return []int{p.do("GET", "/ready", ""), p.do("GET", "/live", ""), p.do("GET", "/leading", "")}
+}
+
+// What is for operators alone has an address of its own, and is not among what the service serves.
+func TestThePageIsNotServedToAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := start(t, zktest.Start(t), into(nil))
+		require.Equal(t, http.StatusNotFound, p.do("GET", "/debug/troupe/", ""))
+		require.Equal(t, http.StatusNotFound, p.do("GET", "/metrics", ""))
+		p.HTTP = p.Debug
+		require.Equal(t, http.StatusOK, p.do("GET", "/debug/troupe/", ""))
+		w := httptest.NewRecorder()
+		p.Debug.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+		require.Contains(t, w.Body.String(), "\ntroupe_session_connected{")
+	})
 }
 
 // A letter is sent with the settings of the moment; those that are no settings are refused.

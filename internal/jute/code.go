@@ -55,6 +55,9 @@ var codeNames = map[Code]string{
 	QuotaExceeded:       "quota exceeded", ThrottledOp: "throttled",
 }
 
+// Known tells whether ZooKeeper has the code.
+func (c Code) Known() bool { return codeNames[c] != "" }
+
 // String is the code's meaning in words, or its number.
 func (c Code) String() string {
 	if name, ok := codeNames[c]; ok {

@@ -42,6 +42,7 @@ var (
 	Reaches     any // func(a, b *session.Session) bool
 	Scope       any // func(*session.Session) actors.Scope
 	Start       any // func(*session.Session)
+	Turn        any // func(*session.Session, time.Duration) time.Duration
 	Under       any // func(session.Op, session.Possession) session.Op
 	Within      any // func(context.Context, session.Possession) (context.Context, context.CancelFunc)
 	CheckACL    any // func([]session.ACL) error

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipe"
@@ -66,9 +65,6 @@ func (b *Barrier) Raise(ctx context.Context) error {
 		switch {
 		case errors.Is(err, session.ErrNodeExists):
 			return nil
-		case err == nil:
-			b.tell("lowered", "raised", 0)
-			return nil
 		case !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil:
 			return recipe.Failed(b.session, "raise", b.path, err)
 		}
@@ -89,9 +85,6 @@ func (b *Barrier) Lower(ctx context.Context) error {
 		switch {
 		case errors.Is(err, session.ErrNoNode):
 			return nil
-		case err == nil:
-			b.tell("raised", "lowered", 0)
-			return nil
 		case !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil:
 			return recipe.Failed(b.session, "lower", b.path, err)
 		}
@@ -109,20 +102,7 @@ func (b *Barrier) Wait(ctx context.Context) error {
 	if err != nil || !raised {
 		return recipe.Failed(b.session, "wait", b.path, err)
 	}
-	began := time.Now()
-	b.tell("raised", "waiting", 0)
-	err = b.outlast(ctx, stat)
-	to := "passed"
-	if err != nil {
-		to = "raised"
-	}
-	b.tell("waiting", to, time.Since(began))
-	return recipe.Failed(b.session, "wait", b.path, err)
-}
-
-// tell tells of what this process has done to the barrier, or sees at it.
-func (b *Barrier) tell(from, to string, took time.Duration) {
-	recipe.Emit(b.session, session.Event{Kind: session.EventState, Recipe: "barrier", Path: b.session.Path(b.path), Name: b.name, From: from, To: to, Took: took})
+	return recipe.Failed(b.session, "wait", b.path, b.outlast(ctx, stat))
 }
 
 // read syncs with a quorum and reads. So the result includes every change that another process was

@@ -204,10 +204,11 @@ func (d *Double) postpone(claim uint64) {
 // onPassageEnded handles the end of a possession. Any goroutine may call it.
 func (d *Double) onPassageEnded(p *Passage, cause error) {
 	p.unwarn()
-	if cause == session.ErrReleased {
-		p.tenure.Tell(session.EventReleased, "", nil)
-	} else {
-		p.tenure.Tell(session.EventLost, "", cause)
+	d.intents.mu.Lock()
+	lost := cause != session.ErrReleased && !d.intents.closing
+	d.intents.mu.Unlock()
+	p.tenure.End(cause, lost)
+	if lost {
 		d.repeatLost(p)
 	}
 	d.intents.mu.Lock()

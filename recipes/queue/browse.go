@@ -157,7 +157,9 @@ func (q *Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	return e, err
 }
 
-// Stats counts a queue's items.
+// Stats counts a queue's items. With Paused and no Claimed, nothing is at work, unless a consumer
+// has WithAutoAck, whose items are not counted; or a function goes on though its claim was lost; or
+// a process has a version without Pause.
 type Stats struct {
 	Items   int // all: waiting, claimed, delayed
 	Waiting int // those that a consumer could claim

@@ -24,7 +24,8 @@ func (q *Queue) Take(ctx context.Context) (*Item, error) {
 // and expired sessions, and skips what is in its way: see [Consumer.Errors].
 //
 // To stop in order, leave the loop over Items when a context of yours ends, call Drain, settle what
-// is in hand, with [Item.Return] if its work is broken off, and then call Close.
+// is in hand, with [Item.Return] if its work is broken off, and then call Close, by
+// session.CloseWithin, since that context has ended.
 type Consumer struct {
 	queue   *Queue
 	from    *intake // where it has its items from
@@ -60,7 +61,8 @@ func (q *Queue) consume(by recipe.Asked, opts []ConsumeOption) (*Consumer, error
 }
 
 // Items delivers the items, in order; several receivers compete for them. An item that is lost
-// before it is received is not delivered. The channel closes when the consumer has ended.
+// before it is received is not delivered. The channel closes when the consumer has ended, and not
+// with a context of yours: select on its Done too, instead of a range over Items, to stop.
 func (c *Consumer) Items() <-chan *Item { return c.from.stream.C() }
 
 // Drain has the consumer claim nothing more, until Close. What was claimed and not received goes

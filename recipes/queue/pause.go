@@ -13,12 +13,14 @@ import (
 // Pause stops the delivery of items, in every process, until Resume: consumers claim nothing more,
 // and calls of Take wait. What was claimed and not received goes back at once, without an attempt.
 // What was received, or WithAutoAck has taken, stays. Put goes on. The pause is in ZooKeeper, with
-// the process that has made it last, and outlasts that process. A missing queue is made.
+// the process that has made it last, and outlasts that process. If there is no queue at the path,
+// as after a typing error, Pause makes one there, with its parents, and that one is paused.
 //
 // Nothing is claimed after Pause has returned, but what a consumer has claimed before may still be
 // received until a watch tells the consumer: when its connection is back, at the latest. Versions
 // without Pause take no notice. That the queue is paused already is no error, nor is a lost answer:
-// Pause asks again, and so does Resume. Errors: session.ErrNoAuth; session.ErrClosed; ctx's cause.
+// Pause asks again, and so does Resume. That nothing is claimed does not mean that nothing is at
+// work: see [Stats]. Errors: session.ErrNoAuth; session.ErrClosed; ctx's cause.
 func (q *Queue) Pause(ctx context.Context) error {
 	by := znode.Identity(recipe.Identity(q.session)).Note()
 	return q.setGate(ctx, "pause", by+"paused\n")

@@ -136,14 +136,12 @@ func (q *Queue) put(ctx context.Context, data [][]byte, opts []PutOption) ([]str
 	ids, err := q.puts.Begin(put).Wait(ctx)
 	switch {
 	case err != nil && o.hold != nil && o.hold.Err() != nil && errors.Is(err, session.ErrLost):
-		return nil, lost(o.hold.Err())
-	case err != nil:
-		return ids, err
-	case o.id != "":
+		ids, err = nil, lost(o.hold.Err())
+	case err == nil && o.id != "":
 		ids = []string{o.id}
 	}
-	q.tell(session.Event{Kind: session.EventItemPut, Name: ids[0], Attempt: len(ids), Took: time.Since(began)})
-	return ids, nil
+	q.tell(session.Event{Kind: session.EventItemPut, Name: append(ids, o.id)[0], Attempt: len(data), Took: time.Since(began), Err: err})
+	return ids, err
 }
 
 // milliseconds rounds up: nothing is early.

@@ -98,6 +98,19 @@ func TestPorts(t *testing.T) {
 	require.Equal(t, fmt.Sprintf(":%d", portsOf(letters)["http"]), flags(t, letters.Args)["http"])
 }
 
+// The page and metrics stay where the example serves them: on loopback, in the pod alone.
+func TestThePageStaysOnLoopback(t *testing.T) {
+	t.Parallel()
+	main := read(t, "examples/service/main.go")
+	require.Equal(t, []string{"127.0.0.1:6060"}, first(main, `flag\.String\("debug", "([^"]*)"`))
+	require.Contains(t, main, "serving(*address, *debug)")
+	letters := only(t, decoded(t).deployments["letters"].Spec.Template)
+	require.NotContains(t, flags(t, letters.Args), "debug")
+	require.NotContains(t, flags(t, composed(t).Services["letters"].Command), "debug")
+	require.Equal(t, map[string]int32{"http": 8080}, portsOf(letters))
+	require.Contains(t, read(t, "docs/kubernetes.md"), "kubectl port-forward deployment/letters 6060:6060\n")
+}
+
 // Probes ask for what the example serves. Its processes are all ready, whoever leads, and live
 // without ZooKeeper.
 func TestProbes(t *testing.T) {

@@ -117,6 +117,15 @@ var stories = map[string]struct {
 		"lock state holding→waiting", "lock lost 3s !", "lock queued", "lock state waiting→holding", "lock granted",
 		"lock released", "lock state holding→idle", "lock state idle→stopped",
 	}},
+	"a lock for writing, downgraded": {func(w *world) {
+		g := must(must(lock.NewWrite(w.Session, path)).Lock(w.minute()))
+		time.Sleep(3 * time.Second)
+		g = must(g.Downgrade(w.minute()))
+		time.Sleep(2 * time.Second)
+		require.NoError(w, g.Release(w.minute()))
+	}, []string{
+		"lock wanted", "lock state idle→waiting", "lock queued", "lock state waiting→holding", "lock granted", "lock released 3s", "lock granted", "lock released 2s", "lock state holding→idle",
+	}},
 	"a lock that another asks for": {func(w *world) {
 		g := must(must(lock.New(w.Session, path)).Lock(w.minute()))
 		require.NoError(w, must(lock.New(w.other, path)).Revoke(w.minute(), lock.Contender{Path: g.Path(), Token: g.Token()}))
@@ -168,21 +177,22 @@ var stories = map[string]struct {
 		require.NoError(w, c.Close(w.minute()))
 	}, []string{"queue item put x #1", "queue item claimed x #1", "queue item settled x acknowledged #1", "queue state consuming→stopped"}},
 	"a transaction": {func(w *world) {
-		site := must(twopc.NewSite(w.Session, path, "a"))
-		tx := must(must(twopc.NewCoordinator(w.other, path)).Begin(w.minute(), "x", nil, "a"))
+		site, last := must(twopc.NewSite(w.Session, path, "a")), must(twopc.NewSite(w.other, path, "b"))
+		tx := must(must(twopc.NewCoordinator(w.other, path)).Begin(w.minute(), "x", nil, "a", "b"))
 		require.NoError(w, bubble.Get(w, site.Proposals()).VoteCommit(w.minute()))
+		require.NoError(w, bubble.Get(w, last.Proposals()).VoteCommit(w.minute())) // which decides
 		<-tx.Decided()
 		time.Sleep(time.Second)
 		require.NoError(w, site.Close(w.minute()))
 	}, []string{
-		"twopc state a →not registered", "twopc state a not registered→registered", "twopc voted x committed", "twopc decided x committed",
+		"twopc state a idle→not registered", "twopc state a not registered→registered", "twopc voted x committed", "twopc decided x committed",
 		"twopc state a registered→closing", "twopc state a closing→stopped",
 	}},
 	"a transaction that is aborted": {func(w *world) {
 		c := must(twopc.NewCoordinator(w.Session, path))
 		tx := must(c.Begin(w.minute(), "x", nil, "a"))
 		require.NoError(w, tx.Abort(w.minute(), "no more"))
-	}, []string{"twopc state →not registered", "twopc state not registered→registered", "twopc decided x aborted !"}},
+	}, []string{"twopc state idle→not registered", "twopc state not registered→registered", "twopc decided x aborted !"}},
 	"a membership": {func(w *world) {
 		h := w.Host("another", session.WithNamespace("/some/where"))
 		<-must(must(group.New(h.Session, path)).Join(group.Member{Name: "a"})).Joined()
@@ -193,14 +203,6 @@ var stories = map[string]struct {
 	}, []string{
 		"group state a joining→waiting", "group state a waiting→joining", "group state a joining→joined", "group state a joined→joining", "group state a joining→stopped",
 	}},
-	"a barrier": {func(w *world) {
-		b := must(barrier.New(w.Session, path, barrier.WithName("a")))
-		require.NoError(w, b.Raise(w.minute()))
-		require.NoError(w, b.Raise(w.minute()))
-		time.AfterFunc(3*time.Second, func() { _ = must(barrier.New(w.other, path)).Lower(context.Background()) })
-		require.NoError(w, b.Wait(w.minute()))
-		require.NoError(w, b.Wait(w.minute()))
-	}, []string{"barrier state a lowered→raised", "barrier state a raised→waiting", "barrier state a waiting→passed"}},
 	"a passage": {func(w *world) {
 		a, b := must(barrier.NewDouble(w.Session, path, 2, barrier.WithName("a"))), must(barrier.NewDouble(w.other, path, 2))
 		time.AfterFunc(3*time.Second, b.Arrive)
@@ -214,6 +216,14 @@ var stories = map[string]struct {
 	}, []string{
 		"barrier wanted a", "barrier state a idle→waiting", "barrier granted a 3s", "barrier state a waiting→inside",
 		"barrier released a 2s", "barrier state a inside→leaving", "barrier state a leaving→idle", "barrier state a idle→stopped",
+	}},
+	"a passage that is given up by Close": {func(w *world) {
+		a := must(barrier.NewDouble(w.Session, path, 1, barrier.WithName("a")))
+		must(a.Enter(w.minute()))
+		require.NoError(w, a.Close(w.minute()))
+	}, []string{
+		"barrier wanted a", "barrier state a idle→waiting", "barrier granted a", "barrier state a waiting→inside",
+		"barrier released a", "barrier state a inside→leaving", "barrier state a leaving→idle", "barrier state a idle→stopped",
 	}},
 	"a passage that is lost": {func(w *world) {
 		a := must(barrier.NewDouble(w.Session, path, 1, barrier.WithName("a")))

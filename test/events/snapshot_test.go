@@ -3,17 +3,20 @@
 package events_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -108,5 +111,98 @@ func TestASnapshotOfWhatIsHeld(t *testing.T) {
 		require.Equal(w, row.want, got)
 		end()
 		require.Empty(w, w.Snapshot().Held)
+	}, bubble.Brisk()...)
+}
+
+// What has ended and can't be deleted yet is neither held nor waited for.
+func TestASnapshotOfWhatIsOver(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(b *bubble.World) {
+		h := b.Host("a")
+		w := &world{World: b, Session: h.Session, other: b.Session()}
+		g := must(must(lock.New(w.Session, path)).Lock(w.minute()))
+		heal := h.Machine.Partition()
+		ended, cancel := context.WithCancel(w.Context())
+		cancel()
+		require.Error(w, g.Release(ended))
+		synctest.Wait()
+		snap := w.Snapshot()
+		require.Empty(w, snap.Held)
+		require.Empty(w, snap.Waiting)
+		heal()
+		require.NoError(w, w.Close(w.minute()))
+		require.Zero(w, w.Snapshot().Watches)
+	}, bubble.Brisk()...)
+}
+
+// Each row has a state from the beginning on.
+func TestASnapshotBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(b *bubble.World) {
+		s := b.Session()
+		_ = must(twopc.NewCoordinator(s, path))
+		for _, row := range s.Snapshot().Recipes {
+			require.NotEmpty(b, row.State)
+		}
+	}, bubble.Brisk()...)
+}
+
+// Snapshots that are taken while everything changes, by hooks too, have no row without its path and
+// time.
+func TestSnapshotsWhileEverythingChanges(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(b *bubble.World) {
+		look := func(s *session.Session, _ session.Event) {
+			snap := s.Snapshot()
+			for _, row := range snap.Recipes {
+				require.True(b, row.Path == path && row.State != "" && !row.Since.IsZero(), "%+v", row)
+			}
+			for _, row := range snap.Held {
+				require.True(b, row.Path == path && row.Token != 0 && !row.Since.IsZero() && (row.Asked != "" || row.Unreceived), "%+v", row)
+			}
+			for _, row := range snap.Waiting {
+				require.True(b, row.Path == path && row.State != "" && !row.Since.IsZero() && row.Asked != "", "%+v", row)
+			}
+		}
+		system := must(actors.New())
+		w := &world{World: b, Session: b.Session(session.WithEvents(look), session.WithSystem(system)), other: b.Session(session.WithEvents(look), session.WithSystem(system))}
+		q := must(queue.New(w.Session, path))
+		for _, s := range []*session.Session{w.Session, w.other} {
+			l, d := must(lock.New(s, path)), must(barrier.NewDouble(s, path, 1))
+			go func() {
+				for ; s.Err() == nil; time.Sleep(time.Millisecond) {
+					if g, err := l.Lock(w.Context()); err == nil {
+						time.Sleep(time.Second)
+						_ = g.Release(w.Context())
+					}
+				}
+			}()
+			go func() {
+				for ; s.Err() == nil; time.Sleep(time.Millisecond) {
+					_, _ = q.Put(w.Context(), nil)
+					if i, err := q.Take(w.Context()); err == nil {
+						time.Sleep(time.Second)
+						_ = i.Ack(w.Context())
+					}
+					if p, err := d.Enter(w.Context()); err == nil {
+						_ = p.Leave(w.Context())
+					}
+				}
+			}()
+		}
+		for n := range 20 {
+			time.Sleep(1500 * time.Millisecond)
+			if n%5 == 4 {
+				b.Server.Expire(w.Status().SessionID)
+			}
+			look(w.Session, session.Event{})
+		}
+		require.NoError(w, w.Close(w.minute()))
+		require.NoError(w, w.other.Close(w.minute()))
+		time.Sleep(2 * time.Second) // the users end
+		look(w.Session, session.Event{})
+		require.Empty(w, w.Snapshot().Held)
+		require.Zero(w, w.Snapshot().Watches)
+		require.NoError(w, system.Close(w.minute()))
 	}, bubble.Brisk()...)
 }

@@ -91,7 +91,7 @@ func TestWhatSessionExportsHasABudget(t *testing.T) {
 	require.Empty(t, countFace(&out, source(t, map[string]string{"session/t.go": text, "session/t_test.go": text, "recipe/t.go": text})))
 	require.Regexp(t, `types +2\nnames in all +7\n`, out.String())
 	over := countFace(&out, source(t, map[string]string{"session/t.go": "package session\n" + strings.Repeat("\ntype T int\n", faceNames+1)}))
-	require.Equal(t, []string{"session: 165 exported types, of 17", "session: 165 exported names, of 164"}, over)
+	require.Equal(t, []string{fmt.Sprintf("session: %d exported types, of %d", faceNames+1, faceTypes), fmt.Sprintf("session: %d exported names, of %d", faceNames+1, faceNames)}, over)
 }
 
 func TestNamesThatAreToGoAreCountedWhereTheyAreDeclared(t *testing.T) {

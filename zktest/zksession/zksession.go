@@ -22,8 +22,9 @@ type TB interface {
 	Context() context.Context
 }
 
-// Open connects a session to srv. The test fails if an option is wrong, or if the session cannot
-// connect before the context of the test ends.
+// Open connects a session to srv. The test fails if an option is wrong, or if the session has not
+// connected within 30 seconds, virtual ones in a bubble. The failure says why the last attempt
+// failed: EOF where the server speaks TLS and the session does not.
 //
 // The session is closed at the end of the test, before srv. If it is cut off from srv at that time,
 // closing takes up to five seconds, and the session ends on srv when it expires.
@@ -31,7 +32,9 @@ type TB interface {
 // The options may include the dialer of a machine, srv.Host(name).Dialer(), with its own faults.
 func Open(t TB, srv *zktest.Server, opts ...session.Option) *session.Session {
 	t.Helper()
-	s, err := session.Open(t.Context(), srv.Hosts(), append([]session.Option{session.WithDialer(srv.Dialer())}, opts...)...)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	s, err := session.Open(ctx, srv.Hosts(), append([]session.Option{session.WithDialer(srv.Dialer())}, opts...)...)
 	if err != nil {
 		t.Fatalf("zksession: %v", err)
 	}

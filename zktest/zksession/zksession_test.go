@@ -104,3 +104,29 @@ func TestASessionThatCannotBeOpenedFailsTheTest(t *testing.T) {
 		require.Contains(t, j.message, "WithNamespace")
 	})
 }
+
+// A server that the session cannot talk to fails the test, in time, and the failure says why.
+func TestASessionThatDoesNotConnectFailsTheTest(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		breaks func(*zktest.Server)
+		opts   []session.Option
+		says   string
+	}{
+		"no credential":    {func(s *zktest.Server) { s.RequireAuth("digest", "orders:secret") }, nil, session.ErrAuthRequired.Error()},
+		"wrong credential": {func(s *zktest.Server) { s.RequireAuth("digest", "orders:secret") }, []session.Option{session.WithAuth("digest", []byte("orders:guess"))}, session.ErrAuthRequired.Error()},
+		"TLS":              {func(s *zktest.Server) { s.StartTLS() }, nil, "EOF"},
+		"no server":        {func(s *zktest.Server) { s.Kill(0) }, nil, "refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv, j, began := zktest.Start(t), &judged{T: t}, time.Now()
+				row.breaks(srv)
+				require.PanicsWithValue(t, j, func() { zksession.Open(j, srv, row.opts...) })
+				require.Contains(t, j.message, row.says)
+				require.Equal(t, 30*time.Second, time.Since(began))
+			})
+		})
+	}
+}
