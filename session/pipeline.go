@@ -64,8 +64,11 @@ func (s *Session) Pipeline(ctx context.Context, ops ...Op) (results []Result, er
 // connection alone.
 func (q *sender) pipeline(ctx context.Context, space *namespace, p *zkconn.Pipeline) error {
 	_, err := readOut(ctx, q, func(c *zkconn.Conn) (bool, error) { return space.rootMissing(c, ErrNoNode) })
+	if err != ErrNoNode {
+		return err
+	}
 	at, cutOff := connRef{}, 0
-	for err == ErrNoNode || errors.Is(err, zkconn.ErrNotSent) || errors.Is(err, zkconn.ErrEnded) {
+	for ask := true; ask; ask = errors.Is(err, zkconn.ErrNotSent) || errors.Is(err, zkconn.ErrEnded) {
 		if at, err = q.conn(ctx, nil, at.lost(err)); err == nil {
 			cutOff, err = send(ctx, q, at.epoch.conn, p.Send)
 		}

@@ -269,6 +269,19 @@ func TestAPipelineEndsWithItsContext(t *testing.T) {
 	})
 }
 
+// What is asked before the operations, for the namespace's sake, may be lost as well.
+func TestAPipelineWhoseNamespaceIsNotFoundIsNotSent(t *testing.T) {
+	each(t, bubble.Fates, func(w *harness, fate zktest.Verdict) {
+		s := w.open(session.WithNamespace("/some/where"), session.WithRetry(session.RetryTimes(0)))
+		w.cutOnce(fate, func(r *zktest.Request) bool { return r.Op == zktest.OpExists })
+		results, err := s.Pipeline(w.ctx, creations(3)...)
+		isAll(w, err, session.ErrNotSent, session.ErrSuspended)
+		_, _, unsent := w.outcomes(results, session.ErrSuspended)
+		require.Equal(w, 3, unsent)
+		require.Empty(w, w.children(s, "/"))
+	})
+}
+
 // The caller leaves in the middle, and uses its memory for something else.
 func TestAPipelineThatIsLeftSendsNothingMore(t *testing.T) {
 	inBubble(t, func(w *harness) {
