@@ -30,7 +30,8 @@ func ChildrenOp(path string) Op { return Op{ask: jute.Request{Op: jute.OpGetChil
 //
 // A bad operation is refused before any is sent: one that is too large ([ErrTooLarge]); [CheckOp],
 // which some servers never answer, and one under a possession ([ErrUnsupported]). At most 256
-// operations and a mebibyte are under way, and the session's other requests go between them.
+// operations and a mebibyte are under way, of all pipelines of the session, and its other requests
+// go between them.
 func (s *Session) Pipeline(ctx context.Context, ops ...Op) (results []Result, err error) {
 	failed := func(i int, err error) error {
 		return s.space.failed("pipeline", ops[i].ask.Path, fmt.Errorf("ops[%d]: %w", i, err))
