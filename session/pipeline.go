@@ -68,11 +68,13 @@ func (q *sender) pipeline(ctx context.Context, space *namespace, p *zkconn.Pipel
 	if err != ErrNoNode {
 		return err
 	}
-	at, cutOff := connRef{}, 0
-	for ask := true; ask; ask = errors.Is(err, zkconn.ErrNotSent) || errors.Is(err, zkconn.ErrEnded) {
-		if at, err = q.conn(ctx, nil, at.lost(err)); err == nil {
-			cutOff, err = send(ctx, q, at.epoch.conn, p.Send)
+	var at connRef
+	cutOff := 0
+	for again := true; again; again = errors.Is(err, zkconn.ErrNotSent) || errors.Is(err, zkconn.ErrEnded) {
+		if at, err = q.conn(ctx, nil, at.lost(err)); err != nil {
+			return err
 		}
+		cutOff, err = send(ctx, q, at.epoch.conn, p.Send)
 	}
 	switch {
 	case err == errLeft:

@@ -258,6 +258,17 @@ func TestAPipelineEndsWithItsContext(t *testing.T) {
 			synctest.Wait()
 			return w.within(time.Second), context.DeadlineExceeded
 		},
+		"for the loss of another request": func(w *harness) (context.Context, error) {
+			s := w.open(session.WithRetry(session.RetryTimes(0)))
+			w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Path == "/other" })
+			lost := errOf(s.Get(w.ctx, "/other"))
+			require.ErrorIs(w, lost, session.ErrSuspended)
+			ctx, cancel := context.WithCancelCause(w.ctx)
+			time.AfterFunc(time.Second, func() { cancel(lost) })
+			w.srv.Kill(0)
+			synctest.Wait()
+			return ctx, lost
+		},
 	}, func(w *harness, end func(w *harness) (ctx context.Context, cause error)) {
 		s := w.open()
 		ctx, cause := end(w)

@@ -1,6 +1,7 @@
 package zkconn
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -24,12 +25,9 @@ func (p *Pipeline) Add(ask jute.Request) (size int) {
 	return size
 }
 
-// mostPiped is how much is under way of all pipelines of a session, by load.
-const mostPiped = 256 * leastLoad
+// What is under way of the pipelines of a session, and what each request is of that at least.
+const mostPiped, leastLoad = 256 * leastLoad, 4 << 10
 
-const leastLoad = 4 << 10
-
-// load is a part of mostPiped.
 func (r *request) load() int64 { return int64(min(max(4+r.size, leastLoad), mostPiped)) }
 
 // Send sends the requests and waits for the replies. ErrNoReply: some were sent, and not all are
@@ -71,12 +69,10 @@ func (p *Pipeline) Send(c *Conn) (cutOff int, err error) {
 		}
 		took := max(time.Since(rs[next].sentAt), 1) // for at least these, and at most twice as many
 		most = leastLoad * int64(min(max(time.Duration(next-answered+1)*c.core.timeout()/16/took, 16), 256))
-		load = 0
 		for ; answered <= next; answered++ {
-			load += rs[answered].load()
+			c.core.piped.Release(rs[answered].load())
+			under -= rs[answered].load()
 		}
-		c.core.piped.Release(load)
-		under -= load
 	}
 	for _, r := range p.rs {
 		if sent > 0 && !r.answered.Closed() {
@@ -91,7 +87,7 @@ func (p *Pipeline) Send(c *Conn) (cutOff int, err error) {
 // Results has nothing more sent, and returns what is known: ErrNotSent and ErrNoReply among it.
 func (p *Pipeline) Results() []Result {
 	results, sent := make([]Result, len(p.rs)), p.sent.Swap(-1)
-	for i, r := range p.rs {
+	for i, r := range slices.Backward(p.rs) { // as more answers come, none is known before an earlier one
 		if results[i].Err = ErrNotSent; int64(i) < sent {
 			results[i].Err = ErrNoReply
 		}
