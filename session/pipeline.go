@@ -30,7 +30,8 @@ func ChildrenOp(path string) Op { return Op{ask: jute.Request{Op: jute.OpGetChil
 //
 // A bad operation is refused before any is sent: one that is too large ([ErrTooLarge]); [CheckOp],
 // which some servers never answer, and one under a possession ([ErrUnsupported]). At most 256
-// operations and a mebibyte are under way, and the session's other requests go between them.
+// operations and a mebibyte are under way, of all pipelines of the session, and its other requests
+// go between them.
 func (s *Session) Pipeline(ctx context.Context, ops ...Op) (results []Result, err error) {
 	failed := func(i int, err error) error {
 		return s.space.failed("pipeline", ops[i].ask.Path, fmt.Errorf("ops[%d]: %w", i, err))
@@ -64,11 +65,16 @@ func (s *Session) Pipeline(ctx context.Context, ops ...Op) (results []Result, er
 // connection alone.
 func (q *sender) pipeline(ctx context.Context, space *namespace, p *zkconn.Pipeline) error {
 	_, err := readOut(ctx, q, func(c *zkconn.Conn) (bool, error) { return space.rootMissing(c, ErrNoNode) })
-	at, cutOff := connRef{}, 0
-	for err == ErrNoNode || errors.Is(err, zkconn.ErrNotSent) || errors.Is(err, zkconn.ErrEnded) {
-		if at, err = q.conn(ctx, nil, at.lost(err)); err == nil {
-			cutOff, err = send(ctx, q, at.epoch.conn, p.Send)
+	if err != ErrNoNode {
+		return err
+	}
+	var at connRef
+	cutOff := 0
+	for again := true; again; again = errors.Is(err, zkconn.ErrNotSent) || errors.Is(err, zkconn.ErrEnded) {
+		if at, err = q.conn(ctx, nil, at.lost(err)); err != nil {
+			return err
 		}
+		cutOff, err = send(ctx, q, at.epoch.conn, p.Send)
 	}
 	switch {
 	case err == errLeft:

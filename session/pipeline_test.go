@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -257,6 +258,17 @@ func TestAPipelineEndsWithItsContext(t *testing.T) {
 			synctest.Wait()
 			return w.within(time.Second), context.DeadlineExceeded
 		},
+		"for the loss of another request": func(w *harness) (context.Context, error) {
+			s := w.open(session.WithRetry(session.RetryTimes(0)))
+			w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Path == "/other" })
+			lost := errOf(s.Get(w.ctx, "/other"))
+			require.ErrorIs(w, lost, session.ErrSuspended)
+			ctx, cancel := context.WithCancelCause(w.ctx)
+			time.AfterFunc(time.Second, func() { cancel(lost) })
+			w.srv.Kill(0)
+			synctest.Wait()
+			return ctx, lost
+		},
 	}, func(w *harness, end func(w *harness) (ctx context.Context, cause error)) {
 		s := w.open()
 		ctx, cause := end(w)
@@ -266,6 +278,19 @@ func TestAPipelineEndsWithItsContext(t *testing.T) {
 		_, _, unsent := w.outcomes(results, cause)
 		require.Equal(w, 3, unsent)
 		require.Empty(w, w.requests())
+	})
+}
+
+// What is asked before the operations, for the namespace's sake, may be lost as well.
+func TestAPipelineWhoseNamespaceIsNotFoundIsNotSent(t *testing.T) {
+	each(t, bubble.Fates, func(w *harness, fate zktest.Verdict) {
+		s := w.open(session.WithNamespace("/some/where"), session.WithRetry(session.RetryTimes(0)))
+		w.cutOnce(fate, func(r *zktest.Request) bool { return r.Op == zktest.OpExists })
+		results, err := s.Pipeline(w.ctx, creations(3)...)
+		isAll(w, err, session.ErrNotSent, session.ErrSuspended)
+		_, _, unsent := w.outcomes(results, session.ErrSuspended)
+		require.Equal(w, 3, unsent)
+		require.Empty(w, w.children(s, "/"))
 	})
 }
 
@@ -314,29 +339,43 @@ func TestAPipelineEndsWithItsSession(t *testing.T) {
 	})
 }
 
-// A server takes a hundredth of a second for each request. What the session holds depends on
-// requests between those of the pipeline, and so does the application.
-func TestALongPipelineOnASlowServerLosesNothing(t *testing.T) {
-	inBubble(t, func(w *harness) {
+// A server takes its time for each request. What the session holds depends on requests between
+// those of the pipelines, and so does the application.
+func TestLongPipelinesOnASlowServerLoseNothing(t *testing.T) {
+	each(t, map[string]struct {
+		pipelines, operations int
+		delay, longest        time.Duration
+	}{
+		"a long one":    {1, 10_000, 10 * time.Millisecond, timeout / 8},
+		"a slow server": {1, 200, 100 * time.Millisecond, timeout / 6},
+		"many":          {100, 100, 10 * time.Millisecond, timeout / 4},
+	}, func(w *harness, row struct {
+		pipelines, operations int
+		delay, longest        time.Duration
+	},
+	) {
 		s, _, h := w.holding(session.WithTimeout(timeout))
-		w.meets(zktest.Delay(10*time.Millisecond), func(r *zktest.Request) bool { return r.Op != zktest.OpConnect })
-		results := bubble.Begin(func() []session.Result {
-			results, err := s.Pipeline(w.ctx, creations(10_000)...)
-			require.NoError(w, err)
-			return results
-		})
+		w.meets(zktest.Delay(row.delay), func(r *zktest.Request) bool { return r.Op != zktest.OpConnect })
+		ops := creations(row.pipelines * row.operations)
+		all := make(chan error, row.pipelines)
+		for some := range slices.Chunk(ops, row.operations) {
+			go func() { all <- errOf(s.Pipeline(w.ctx, some...)) }()
+		}
 		longest, reads := time.Duration(0), 0
-		for ; len(results) == 0; reads++ {
+		for ; len(all) < row.pipelines; reads++ {
 			began := time.Now()
 			require.True(w, w.exists(s, "/queue"))
 			longest = max(longest, time.Since(began))
 			time.Sleep(100 * time.Millisecond)
 		}
-		require.Less(w, longest, timeout/8)
-		require.Greater(w, reads, 100)
+		require.Less(w, longest, row.longest)
+		require.Greater(w, reads, 10)
 		require.True(w, h.Valid())
 		require.EqualValues(w, 1, s.Status().Epoch)
-		require.Zero(w, w.truthful(s, <-results))
+		for range row.pipelines {
+			require.NoError(w, <-all)
+		}
+		require.Zero(w, w.truthful(s, make([]session.Result, len(ops))), "each is there")
 	})
 }
 

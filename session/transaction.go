@@ -180,8 +180,8 @@ func DeleteOp(path string, version int32) Op {
 }
 
 // CreateOp creates a znode. The options [Ephemeral], [Sequential] and [WithNodeACL] are possible;
-// others are [ErrUnsupported]. The parent has to exist, and the znode
-// must not: what may exist already is made before, by [Session.EnsurePath] or [Session.Create].
+// others are [ErrUnsupported]. The parent has to exist, and the znode must not: what may exist
+// already is made before, by [Session.EnsurePath] or [Session.Create].
 func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 	spec, err := newCreation(opts)
 	op := Op{ask: jute.Request{Op: jute.OpCreate, Path: path, Data: data, Flags: spec.mode, ACL: spec.acl}, err: err}

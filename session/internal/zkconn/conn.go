@@ -69,7 +69,8 @@ type core struct {
 	checked  time.Time  // when it began last
 	sound    time.Time  // when a server accepted the session last
 
-	group group // has a mutex of its own
+	group group               // has a mutex of its own
+	piped *semaphore.Weighted // what is under way of pipelines
 }
 
 // identity is the session, as the server replied to the connect request, and how far it got.
@@ -93,7 +94,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	c := &core{
 		cfg: cfg, log: cfg.Logger, sink: sink,
 		life: life, stop: stop, taking: taking, refuse: refuse, watches: map[Watch]bool{}, lacking: map[jute.Op]bool{},
-		group: group{turns: semaphore.NewWeighted(few), parents: map[string]bool{}},
+		group: group{turns: semaphore.NewWeighted(few), parents: map[string]bool{}}, piped: semaphore.NewWeighted(mostPiped),
 	}
 	c.session.timeout, c.outage.since = cfg.Timeout, time.Now()
 	c.lateWrites.left, c.lateWrites.settled = map[string]int{}, map[string]int{}

@@ -1,6 +1,7 @@
 package zkconn
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -24,31 +25,42 @@ func (p *Pipeline) Add(ask jute.Request) (size int) {
 	return size
 }
 
+// What is under way of the pipelines of a session, and what each request is of that at least.
+const mostPiped, leastLoad = 256 * leastLoad, 4 << 10
+
+func (r *request) load() int64 { return int64(min(max(4+r.size, leastLoad), mostPiped)) }
+
 // Send sends the requests and waits for the replies. ErrNoReply: some were sent, and not all are
 // answered; if the server hung up, then at one of at most cutOff bytes. After another error none
-// was sent, and it may be called again. At most 256 requests and a mebibyte are under way, or one
-// that is larger. They are fewer where replies take long, so that the requests that trust depends
-// on do not wait long behind them.
+// was sent, and it may be called again. At most 256 requests and a mebibyte are under way, of all
+// pipelines, or one that is larger. They are fewer where replies take long, so that the requests
+// that trust depends on do not wait long behind them.
 func (p *Pipeline) Send(c *Conn) (cutOff int, err error) {
 	rs, frames := p.rs, p.frames.Bytes()
 	w, err := c.admit(rs)
 	if err != nil {
 		return 0, err
 	}
-	window, answered, sent, under := 64, 0, 0, 0 // under: bytes under way
+	answered, sent, under, most := 0, 0, int64(0), int64(16*leastLoad) // under way, and how much may be
+	defer func() { c.core.piped.Release(under) }()
 	for answered < len(rs) && !w.lost.Closed() {
-		end, size := sent, 0
-		for ; end < min(len(rs), answered+window) && (end == answered || under+size+rs[end].size < window<<12); end++ {
+		end, size, load := sent, 0, int64(0)
+		for ; end < len(rs) && (end == answered || under+load+rs[end].load() <= most); end++ {
 			rs[end].as = c.core.cfg.Auth
 			size += 4 + rs[end].size
+			load += rs[end].load()
 		}
-		if end > sent {
+		if end > sent && (c.core.piped.TryAcquire(load) || sent == answered && c.core.piped.Acquire(w.taking, load) == nil) {
+			under += load
 			rs[sent].holds = func() bool { return p.sent.CompareAndSwap(int64(sent), int64(end)) }
 			if err = w.put(rs[sent:end], frames[:size]); err != nil {
 				rs = rs[:sent] // those behind are not sent
 				continue
 			}
-			frames, sent, under = frames[size:], end, under+size
+			frames, sent = frames[size:], end
+		} else if sent == answered {
+			rs, err = rs[:sent], w.refusal()
+			continue
 		}
 		next := (answered + sent) / 2 // half of the window goes in one write
 		select {
@@ -56,9 +68,10 @@ func (p *Pipeline) Send(c *Conn) (cutOff int, err error) {
 		case <-w.lost.C():
 		}
 		took := max(time.Since(rs[next].sentAt), 1) // for at least these, and at most twice as many
-		window = int(min(max(time.Duration(next-answered+1)*c.core.timeout()/16/took, 16), 256))
+		most = leastLoad * int64(min(max(time.Duration(next-answered+1)*c.core.timeout()/16/took, 16), 256))
 		for ; answered <= next; answered++ {
-			under -= 4 + rs[answered].size
+			c.core.piped.Release(rs[answered].load())
+			under -= rs[answered].load()
 		}
 	}
 	for _, r := range p.rs {
@@ -74,7 +87,7 @@ func (p *Pipeline) Send(c *Conn) (cutOff int, err error) {
 // Results has nothing more sent, and returns what is known: ErrNotSent and ErrNoReply among it.
 func (p *Pipeline) Results() []Result {
 	results, sent := make([]Result, len(p.rs)), p.sent.Swap(-1)
-	for i, r := range p.rs {
+	for i, r := range slices.Backward(p.rs) { // as more answers come, none is known before an earlier one
 		if results[i].Err = ErrNotSent; int64(i) < sent {
 			results[i].Err = ErrNoReply
 		}

@@ -43,8 +43,8 @@ func (v *visit) answer(i int) (underWay int) {
 
 func TestAPipelineHasAWindow(t *testing.T) {
 	each(t, map[string]struct{ n, bytes, first, most int }{
-		"small requests":       {1000, 10, 64, 256},
-		"large requests":       {200, 100_000, 2, 10},
+		"small requests":       {1000, 10, 16, 256},
+		"large requests":       {200, 100_000, 1, 10},
 		"larger than a window": {5, 500_000, 1, 2},
 	}, func(b *bench, row struct{ n, bytes, first, most int }) {
 		v := b.connected()
@@ -96,12 +96,12 @@ func TestAPipelineThatIsStoppedSendsNothingMore(t *testing.T) {
 		results := p.Results()
 		require.NoError(b, results[2].Err)
 		require.Equal(b, zkconn.ErrNoReply, results[3].Err)
-		require.Equal(b, zkconn.ErrNoReply, results[63].Err)
-		require.Equal(b, zkconn.ErrNotSent, results[64].Err)
-		for i := range 61 {
+		require.Equal(b, zkconn.ErrNoReply, results[15].Err)
+		require.Equal(b, zkconn.ErrNotSent, results[16].Err)
+		for i := range 13 {
 			v.answer(3 + i)
 		}
-		require.Len(b, v.asked(), 64)
+		require.Len(b, v.asked(), 16)
 		require.ErrorIs(b, bubble.Now(b, sent), zkconn.ErrNoReply)
 	})
 }
