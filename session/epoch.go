@@ -99,16 +99,16 @@ func (e *epoch) connected(ev zkconn.Up) (spoilt bool, margin time.Duration) {
 	if e.ended {
 		return false, 0
 	}
-	now := s.now()
+	now := s.clock.now()
 	spoilt = g.keeper.retime(e, ev.Timeout, now)
-	g.keeper.lease.Connected(s.instant(ev.Asked), ev.Created, now)
+	g.keeper.lease.Connected(s.clock.instant(ev.Asked), ev.Created, now)
 	e.timeout, e.server, e.address = ev.Timeout, ev.Server, ev.Address
 	if e.sessionID != ev.SessionID { // once: requests of the epoch, which begin after it, read it without the mutex
 		e.sessionID = ev.SessionID
 	}
 	e.up, e.lost = true, time.Time{}
 	g.connectionBack(e)
-	g.hears(s.instant(ev.Asked))
+	g.hears(s.clock.instant(ev.Asked))
 	e.ups++
 	if g.keeper.dependents() > 0 || g.keeper.suspected {
 		g.keeper.ask(e, now)
@@ -130,7 +130,7 @@ func (e *epoch) disconnected() {
 		lost = g.endHolds(ErrSuspended)
 	}
 	g.connectionLost(e, lost)
-	g.keeper.watchEnd(s.now())
+	g.keeper.watchEnd(s.clock.now())
 	g.changed()
 }
 
@@ -194,7 +194,7 @@ func (e *epoch) atStake() (left time.Duration, some bool) {
 		return 0, false
 	}
 	if k.lease.Stands() {
-		left = max(e.session.now().Left(k.lease.Until()), 0)
+		left = max(e.session.clock.now().Left(k.lease.Until()), 0)
 	}
 	return left, true
 }

@@ -172,7 +172,7 @@ func (g *guarded) emitState() {
 	case Suspended:
 		ev.Kind = EventSuspended
 	case Untrusted:
-		ev.Kind, ev.Took = EventUntrusted, g.story.silent(g.session.now())
+		ev.Kind, ev.Took = EventUntrusted, g.story.silent(g.session.clock.now())
 	default:
 		return // EventStarted, EventEpochEnded, EventClosed
 	}

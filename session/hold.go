@@ -70,9 +70,9 @@ func (h *Hold) Valid() bool {
 		return false
 	}
 	if h.client.lasting { // it outlives trust, so it does not become void
-		return r.Good(h.session.now()) && !h.ended.Load()
+		return r.Good(h.session.clock.now()) && !h.ended.Load()
 	}
-	if !r.Good(h.session.now()) {
+	if !r.Good(h.session.clock.now()) {
 		if h.session.view.Read() == r && h.void.CompareAndSwap(false, true) {
 			h.session.tasks.run(func() { _ = h.lost() }) // in a task, since Valid waits for no lock
 		}
@@ -124,7 +124,7 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 	case g.record.lacksOrDeletes(path):
 		return nil, ErrDeleted
 	}
-	now := s.now()
+	now := s.clock.now()
 	k.expire(e, now)
 	if !k.lease.Stands() {
 		if k.refused == 0 {
@@ -160,7 +160,7 @@ func (t *client) StandBy(number uint64, on bool) {
 		delete(g.keeper.standby, t)
 	default:
 		g.keeper.standby[t] = struct{}{}
-		g.keeper.added(s.now())
+		g.keeper.added(s.clock.now())
 	}
 }
 

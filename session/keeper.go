@@ -128,7 +128,7 @@ func (k *keeper) syncDue() {
 	if e == nil || e.ended || k.dependents() == 0 && !k.suspected {
 		return
 	}
-	now := e.session.now()
+	now := e.session.clock.now()
 	if k.expire(e, now) || k.lease.Due(now) {
 		k.ask(e, now)
 	}
@@ -157,7 +157,7 @@ func (k *keeper) expiryDue() {
 	if e == nil || e.ended || !e.begun {
 		return
 	}
-	now := e.session.now()
+	now := e.session.clock.now()
 	k.expire(e, now)
 	switch {
 	case k.lease.Stands():
@@ -192,7 +192,7 @@ func (k *keeper) expire(e *epoch, now lease.Instant) (expired bool) {
 func (k *keeper) suspect(e *epoch) {
 	s := e.session
 	k.suspected = true
-	now := s.now()
+	now := s.clock.now()
 	k.set(&k.syncTimer, now, now.Add(k.lease.SyncEvery())) // until there is a proof, also if nothing depends on it any more
 	s.ref.Tell(trusted{e, false})
 	k.in.changed()
@@ -201,7 +201,7 @@ func (k *keeper) suspect(e *epoch) {
 // proved takes an answer that may be a proof.
 func (k *keeper) proved(e *epoch, ev zkconn.Proved) {
 	s := e.session
-	sent, now := s.instant(ev.Sent), s.now()
+	sent, now := s.clock.instant(ev.Sent), s.clock.now()
 	k.lease.Sent(sent)
 	expired := k.expire(e, now) // a lease that ran out unnoticed ends first, with all that depended on it
 	k.in.hears(sent)
@@ -224,10 +224,10 @@ func (k *keeper) proved(e *epoch, ev zkconn.Proved) {
 
 func (k *keeper) pinged(e *epoch, sent time.Time) {
 	s := e.session
-	now := s.now()
+	now := s.clock.now()
 	k.expire(e, now)
-	k.in.hears(s.instant(sent))
-	k.lease.Pinged(s.instant(sent), now)
+	k.in.hears(s.clock.instant(sent))
+	k.lease.Pinged(s.clock.instant(sent), now)
 }
 
 // clockDue is the reaction of the timer of the clocks: while anything is held they are compared,
@@ -237,7 +237,7 @@ func (k *keeper) clockDue() {
 	if e == nil || e.ended || len(k.in.holds) == 0 {
 		return
 	}
-	now := e.session.now()
+	now := e.session.clock.now()
 	k.expire(e, now)
 	k.checkSoon(now)
 }
@@ -253,7 +253,7 @@ func (k *keeper) doubt(h *Hold) {
 	if !k.in.stands(h) || e == nil || e.ended {
 		return
 	}
-	now := e.session.now()
+	now := e.session.clock.now()
 	if !k.expire(e, now) {
 		if !h.void.Load() {
 			return
@@ -302,12 +302,12 @@ type clock struct {
 	monoSlip atomic.Int64
 }
 
-func (s *Session) now() lease.Instant { return s.instant(time.Now()) }
+func (c *clock) now() lease.Instant { return c.instant(time.Now()) }
 
 // instant is the moment of a time that was taken with [time.Now].
-func (s *Session) instant(t time.Time) lease.Instant {
+func (c *clock) instant(t time.Time) lease.Instant {
 	return lease.Instant{
-		Mono: t.Sub(s.clock.base) + time.Duration(s.clock.monoSlip.Load()),
-		Wall: t.Round(0).Add(time.Duration(s.clock.wallSlip.Load())),
+		Mono: t.Sub(c.base) + time.Duration(c.monoSlip.Load()),
+		Wall: t.Round(0).Add(time.Duration(c.wallSlip.Load())),
 	}
 }

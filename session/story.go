@@ -127,7 +127,7 @@ func (g *guarded) connectionBack(e *epoch) {
 
 // epochOver tells that a ZooKeeper session has ended, and what was lost with it.
 func (g *guarded) epochOver(e *epoch, lost []string, cause error) {
-	s, silent := &g.story, g.story.silent(g.session.now())
+	s, silent := &g.story, g.story.silent(g.session.clock.now())
 	for _, h := range s.deleted { // the end of the session was the reason
 		lost = append(lost, g.session.Path(h.path))
 	}
@@ -161,7 +161,7 @@ func (g *guarded) epochBegun(e *epoch) {
 // session's end, which is not known yet: it is logged when a request that was sent since is
 // answered, or after a sixth of the timeout.
 func (g *guarded) holdLost(h *Hold, cause error) {
-	switch now := g.session.now(); {
+	switch now := g.session.clock.now(); {
 	case errors.Is(cause, ErrReleased), errors.Is(cause, ErrClosed):
 	case errors.Is(cause, ErrDeleted):
 		g.story.deleted, g.story.deletedAt = append(g.story.deleted, h), now
