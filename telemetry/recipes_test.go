@@ -139,6 +139,7 @@ func TestTwoReaders(t *testing.T) {
 		for range 20 {
 			_, _, err := s.Exists(w.Context(), "/x")
 			require.NoError(t, err)
+			synctest.Wait()                   // the session's start is told by now
 			go func() { seen[0] = gets(0) }() // waited for by the bubble
 			go func() { seen[1] += gets(1) }()
 			synctest.Wait()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -42,6 +43,7 @@ func meters() (metric.MeterProvider, sdkmetric.Reader) {
 // histogram is the number of its measurements and their sum.
 func collect(t testing.TB, reader sdkmetric.Reader) (lines []string) {
 	t.Helper()
+	synctest.Wait() // the events so far are told by then
 	var all metricdata.ResourceMetrics
 	require.NoError(t, reader.Collect(context.Background(), &all))
 	for _, scope := range all.ScopeMetrics {
