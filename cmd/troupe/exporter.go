@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,7 +49,6 @@ can't be read, or not within 9 s with all others, is missing, and counted in tro
 	return cmd
 }
 
-// exporting answers scrapes.
 type exporting struct {
 	*app
 	s                 *session.Session
@@ -60,38 +60,40 @@ type exporting struct {
 }
 
 func (e *exporting) scrape(w http.ResponseWriter, r *http.Request) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if time.Since(e.last) >= 10*time.Second {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 9*time.Second) // Prometheus waits for 10 s
-		e.text, e.last = e.read(ctx), time.Now()
-		cancel()
-	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-	fmt.Fprint(w, e.text)
+	fmt.Fprint(w, e.read(context.WithoutCancel(r.Context())))
 }
 
-// read returns the samples of all paths.
+// read returns the samples of all paths, at most 10 s old.
 func (e *exporting) read(ctx context.Context) string {
-	var depth, age, dead, line, failed string
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if time.Since(e.last) < 10*time.Second {
+		return e.text
+	}
+	ctx, cancel := context.WithTimeout(ctx, 9*time.Second) // Prometheus waits for 10 s
+	defer cancel()
+	label := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace // %q has escapes that the format does not have
+	depth, age, dead := "# TYPE troupe_queue_depth gauge\n", "# TYPE troupe_queue_oldest_age_seconds gauge\n", "# TYPE troupe_queue_dead gauge\n"
+	line, failed := "# TYPE troupe_contenders gauge\n", "# TYPE troupe_exporter_failures_total counter\n"
 	for _, path := range slices.Sorted(maps.Keys(e.queues)) {
 		if _, is, letters, err := counted(ctx, &app{log: io.Discard}, e.s, path); e.reads(path, err) {
-			path = e.s.Path(path)
-			depth += fmt.Sprintf("troupe_queue_depth{path=%q,state=\"claimed\"} %d\ntroupe_queue_depth{path=%[1]q,state=\"delayed\"} %[3]d\ntroupe_queue_depth{path=%[1]q,state=\"waiting\"} %[4]d\n", path, is.Claimed, is.Delayed, is.Waiting)
-			age += fmt.Sprintf("troupe_queue_oldest_age_seconds{path=%q} %g\n", path, choose(is.Oldest.IsZero(), 0, max(0, time.Since(is.Oldest).Seconds())))
-			dead += fmt.Sprintf("troupe_queue_dead{path=%q} %d\n", path, letters.Items)
+			path = label(e.s.Path(path))
+			depth += fmt.Sprintf("troupe_queue_depth{path=\"%s\",state=\"claimed\"} %d\ntroupe_queue_depth{path=\"%[1]s\",state=\"delayed\"} %[3]d\ntroupe_queue_depth{path=\"%[1]s\",state=\"waiting\"} %[4]d\n", path, is.Claimed, is.Delayed, is.Waiting)
+			age += fmt.Sprintf("troupe_queue_oldest_age_seconds{path=\"%s\"} %g\n", path, choose(is.Oldest.IsZero(), 0, max(0, time.Since(is.Oldest).Seconds())))
+			dead += fmt.Sprintf("troupe_queue_dead{path=\"%s\"} %d\n", path, letters.Items)
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(e.contended)) {
 		if names, _, err := e.s.Children(ctx, path); e.reads(path, err) {
-			line += fmt.Sprintf("troupe_contenders{path=%q} %d\n", e.s.Path(path), len(znode.NewContenders(names).Contenders))
+			line += fmt.Sprintf("troupe_contenders{path=\"%s\"} %d\n", label(e.s.Path(path)), len(znode.NewContenders(names).Contenders))
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(e.failed)) {
-		failed += fmt.Sprintf("troupe_exporter_failures_total{path=%q} %d\n", e.s.Path(path), e.failed[path])
+		failed += fmt.Sprintf("troupe_exporter_failures_total{path=\"%s\"} %d\n", label(e.s.Path(path)), e.failed[path])
 	}
-	return "# TYPE troupe_queue_depth gauge\n" + depth + "# TYPE troupe_queue_oldest_age_seconds gauge\n" + age + "# TYPE troupe_queue_dead gauge\n" + dead +
-		"# TYPE troupe_contenders gauge\n" + line + "# TYPE troupe_exporter_failures_total counter\n" + failed
+	e.last, e.text = time.Now(), depth+age+dead+line+failed
+	return e.text
 }
 
 // reads counts an error, and logs the first. That a path does not exist is none.

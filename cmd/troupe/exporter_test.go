@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -50,6 +51,10 @@ func TestExporterReportsQueuesAndContenders(t *testing.T) {
 		same(t, "exporter", e.scraped(t))
 		e = scraper(t.Session(session.WithNamespace("/app")), nil, nil, []string{`/a"\`})
 		require.Contains(t, e.scraped(t), `troupe_contenders{path="/app/a\"\\"} 0`)
+		e = scraper(t.Session(), nil, []string{"/é\u00a0\u200b"}, nil)
+		out := e.scraped(t)
+		require.NotContains(t, out, `\u`, "the format has no such escape, and Prometheus would refuse all samples")
+		require.Contains(t, out, "troupe_queue_dead{path=\"/é\u00a0\u200b\"} 0")
 	})
 }
 
@@ -103,6 +108,32 @@ func TestExporterCountsWhatItCannotRead(t *testing.T) {
 		began := time.Now()
 		require.Contains(t, e.scraped(t), `troupe_exporter_failures_total{path="/l"} 1`)
 		require.Equal(t, 9*time.Second, time.Since(began))
+	})
+}
+
+// hungUp is a client that asks, and reads nothing.
+type hungUp struct {
+	*httptest.ResponseRecorder
+	over <-chan struct{}
+}
+
+func (h hungUp) Write(p []byte) (int, error) {
+	<-h.over
+	return len(p), nil
+}
+
+// A client that does not read its answer keeps the others from nothing.
+func TestExporterWaitsForNoClient(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		e := scraper(t.Session(), nil, nil, []string{"/l"})
+		over := make(chan struct{})
+		go e.scrape(hungUp{httptest.NewRecorder(), over}, httptest.NewRequestWithContext(bubble.Minute(t), http.MethodGet, "/metrics", nil))
+		synctest.Wait()
+		defer close(over)
+		require.True(t, e.mu.TryLock())
+		e.mu.Unlock()
+		require.Contains(t, e.scraped(t), `troupe_contenders{path="/l"} 0`)
 	})
 }
 
