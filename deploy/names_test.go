@@ -273,6 +273,6 @@ func TestEachAlertHasItsSection(t *testing.T) {
 		alerts = append(alerts, r.Alert)
 		require.Equal(t, "https://github.com/troupe-go/troupe/blob/main/docs/operations.md#"+strings.ToLower(r.Alert), r.Annotations.Runbook)
 	}
-	require.Len(t, alerts, 12)
+	require.Len(t, alerts, 13)
 	require.Equal(t, alerts, sections)
 }
