@@ -31,13 +31,9 @@ const (
 
 var errBad = errors.New("no such settings")
 
-func handler(p Parts) (http.Handler, error) {
-	ready, err := health.Ready(p.Session, health.WithGrace(grace))
-	if err != nil {
-		return nil, err
-	}
+func handler(p Parts) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /ready", ready)
+	mux.Handle("GET /ready", health.Ready(p.Session, health.WithGrace(grace)))
 	mux.Handle("GET /live", health.Live(p.Session))
 	mux.Handle("GET /leading", health.Leading(p.Reminder))
 	mux.HandleFunc("POST /letters", answer(func(ctx context.Context, body []byte) (any, error) {
@@ -52,7 +48,7 @@ func handler(p Parts) (http.Handler, error) {
 		})
 		return now.Version, err
 	}))
-	return mux, nil
+	return mux
 }
 
 // operators is what only those who run the service should reach: see -debug.
