@@ -56,7 +56,7 @@ func (o *observer) on(s *session.Session, ev session.Event) {
 		}
 	case session.EventReleased, session.EventLost:
 		o.hold.Record(ctx, took, possession())
-		if ev.Kind == session.EventLost {
+		if ev.Kind == session.EventLost && failed != "closed" { // the application's own close is no loss
 			o.losses.Add(ctx, 1, possession())
 		}
 	case session.EventItemPut:
@@ -92,6 +92,7 @@ var errorTypes = []struct {
 	{session.ErrTooLarge, "too_large"},
 	{session.ErrNoAuth, "no_auth"},
 	{session.ErrUnknownOutcome, "unknown_outcome"},
+	{session.ErrAuthFailed, "auth_failed"},
 	{session.ErrClosed, "closed"},
 	{session.ErrLost, "lost"},
 	{context.DeadlineExceeded, "timeout"},

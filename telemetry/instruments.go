@@ -54,7 +54,7 @@ func (o *observer) make() {
 	put(i, &o.held)(m.Int64ObservableGauge("troupe.possession.held", unit("{possession}"), about("what is held")))
 	put(i, &o.waiting)(m.Int64ObservableGauge("troupe.possession.waiting", unit("{possession}"), about("what is waited for")))
 	put(i, &o.age)(m.Float64ObservableGauge("troupe.possession.hold.age", unit("s"), about("for how long the oldest has been held")))
-	put(i, &o.losses)(m.Int64Counter("troupe.possession.losses", unit("{possession}"), about("possessions that ended otherwise than by their release")))
+	put(i, &o.losses)(m.Int64Counter("troupe.possession.losses", unit("{possession}"), about("possessions that ended otherwise than by their release or by Close")))
 	put(i, &o.leading)(m.Int64ObservableGauge("troupe.election.leading", unit("{leader}"), about("1 while this process leads")))
 	put(i, &o.token)(m.Int64ObservableGauge("troupe.election.token", unit("{token}"), about("fencing token of the term; the greater one is newer")))
 	put(i, &o.operation)(m.Float64Histogram("messaging.client.operation.duration", unit("s"), messaging, about("how long puts took")))

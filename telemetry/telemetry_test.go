@@ -107,6 +107,7 @@ func TestInstruments(t *testing.T) {
 			{Kind: session.EventGranted, Recipe: "lock", Path: "/l", Took: 3 * time.Second},
 			{Kind: session.EventReleased, Recipe: "lock", Path: "/l", Took: time.Second},
 			{Kind: session.EventLost, Recipe: "lock", Path: "/l", Took: time.Minute, Err: fmt.Errorf("secret: %w", session.ErrExpired)},
+			{Kind: session.EventLost, Recipe: "lock", Path: "/l", Took: time.Hour, Err: fmt.Errorf("%w: %w", session.ErrClosed, session.ErrAuthFailed)},
 			{Kind: session.EventItemPut, Recipe: "queue", Path: "/q", Attempt: 7, Took: 20 * time.Millisecond},
 			{Kind: session.EventItemPut, Recipe: "queue", Path: "/q", Attempt: 1, To: "full", Took: time.Millisecond, Err: fmt.Errorf("secret: %w", queue.ErrFull)},
 			{Kind: session.EventItemClaimed, Recipe: "queue", Path: "/q", Took: time.Hour},
@@ -138,6 +139,8 @@ func TestInstruments(t *testing.T) {
 			"histogram troupe.possession.hold.duration s " + of("lock", "/l") + "1 1",
 			"histogram troupe.possession.hold.duration s {error.type=expired,troupe.name=/l,troupe.recipe=lock,troupe.session.name=main} 1 60",
 			"counter troupe.possession.losses {possession} {error.type=expired,troupe.name=/l,troupe.recipe=lock,troupe.session.name=main} 1",
+			"histogram troupe.possession.hold.duration s {error.type=auth_failed,troupe.name=/l,troupe.recipe=lock,troupe.session.name=main} 1 3600",
+			"counter troupe.possession.losses {possession} {error.type=auth_failed,troupe.name=/l,troupe.recipe=lock,troupe.session.name=main} 1",
 			"gauge troupe.possession.held {possession} " + of("lock", "/locks/#") + "1",
 			"gauge troupe.possession.waiting {possession} " + of("lock", "/locks/#") + "1",
 			"gauge troupe.possession.hold.age s " + of("election", "reports") + "4",
@@ -164,6 +167,8 @@ func TestInstruments(t *testing.T) {
 		lines = collect(t, reader)
 		require.Contains(t, lines, "counter troupe.session.transitions {transition} {troupe.session.name=main,troupe.session.state=closed} 1")
 		require.NotContains(t, strings.Join(lines, "\n"), "gauge", "it is not observed any more")
+		require.Contains(t, strings.Join(lines, "\n"), "troupe.possession.hold.duration s {error.type=closed,troupe.name=/locks/#,")
+		require.NotContains(t, strings.Join(lines, "\n"), "losses {possession} {error.type=closed,", "the application's own close is no loss")
 	})
 }
 
