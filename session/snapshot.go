@@ -80,7 +80,10 @@ type RequestsEnded struct {
 func (s *Session) Snapshot() Snapshot {
 	g := s.state.lock()
 	snap := Snapshot{Time: time.Now(), Status: g.status()}
-	clients, e := g.inOrder(), g.current(g.epochs)
+	clients, e, conn := g.inOrder(), g.current(g.epochs), (*zkconn.Conn)(nil)
+	if e != nil {
+		conn = e.conn
+	}
 	g.unlock()
 	if e != nil {
 		e.watched.change(func(t *watches.Table) { snap.Watches = t.Len() })
@@ -90,28 +93,31 @@ func (s *Session) Snapshot() Snapshot {
 			(*describe)(&snap)
 		}
 	}
-	snap.Requests = requests(s.requests.All())
+	snap.Requests = requests(s.requests.All(conn))
 	snap.Actors = s.scope.Tree()
 	s.events.describe(&snap)
 	return snap
 }
 
-func requests(counts map[zkconn.Kind]zkconn.Count) (all []Requests) {
+func requests(counts map[zkconn.Kind]zkconn.Times) (all []Requests) {
 	order := func(a, b zkconn.Kind) int { // those under way first
-		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(b.Code, a.Code), cmp.Compare(uint64(a.UpTo-1), uint64(b.UpTo-1)))
+		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(b.Code, a.Code))
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(counts), order) {
-		n := counts[k]
-		if k.Code == zkconn.UnderWay {
-			all = append(all, Requests{Op: k.Op.String(), Active: int(n.N)})
-			continue
+		if op := k.Op.String(); len(all) == 0 || all[len(all)-1].Op != op {
+			all = append(all, Requests{Op: op})
 		}
-		failed := strings.ReplaceAll(k.Code.String(), " ", "_")
-		if k.Code == 0 {
-			failed = ""
+		r, failed := &all[len(all)-1], ""
+		if k.Code != 0 {
+			failed = strings.ReplaceAll(k.Code.String(), " ", "_")
 		}
-		r := &all[len(all)-1]
-		r.Ended = append(r.Ended, RequestsEnded{failed, k.UpTo, n.N, n.Took})
+		for i, n := range counts[k] {
+			if k.Code == zkconn.UnderWay {
+				r.Active += int(n.N)
+			} else if n.N > 0 {
+				r.Ended = append(r.Ended, RequestsEnded{failed, append(zkconn.Bounds[:], 0)[i], n.N, n.Took})
+			}
+		}
 	}
 	return all
 }
