@@ -103,6 +103,7 @@ func requests(counts map[zkconn.Kind]zkconn.Times) (all []Requests) {
 	order := func(a, b zkconn.Kind) int { // those under way first
 		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(b.Code, a.Code))
 	}
+	bounds := append(zkconn.Bounds[:], 0)
 	for _, k := range slices.SortedFunc(maps.Keys(counts), order) {
 		if op := k.Op.String(); len(all) == 0 || all[len(all)-1].Op != op {
 			all = append(all, Requests{Op: op})
@@ -115,7 +116,7 @@ func requests(counts map[zkconn.Kind]zkconn.Times) (all []Requests) {
 			if k.Code == zkconn.UnderWay {
 				r.Active += int(n.N)
 			} else if n.N > 0 {
-				r.Ended = append(r.Ended, RequestsEnded{failed, append(zkconn.Bounds[:], 0)[i], n.N, n.Took})
+				r.Ended = append(r.Ended, RequestsEnded{failed, bounds[i], n.N, n.Took})
 			}
 		}
 	}
