@@ -80,10 +80,7 @@ type RequestsEnded struct {
 func (s *Session) Snapshot() Snapshot {
 	g := s.state.lock()
 	snap := Snapshot{Time: time.Now(), Status: g.status()}
-	clients, e, conn := g.inOrder(), g.current(g.epochs), (*zkconn.Conn)(nil)
-	if e != nil {
-		conn = e.conn
-	}
+	clients, e := g.inOrder(), g.current(g.epochs)
 	g.unlock()
 	if e != nil {
 		e.watched.change(func(t *watches.Table) { snap.Watches = t.Len() })
@@ -93,7 +90,7 @@ func (s *Session) Snapshot() Snapshot {
 			(*describe)(&snap)
 		}
 	}
-	snap.Requests = requests(s.requests.All(conn))
+	snap.Requests = requests(s.requests.All())
 	snap.Actors = s.scope.Tree()
 	s.events.describe(&snap)
 	return snap

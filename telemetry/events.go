@@ -78,10 +78,19 @@ var errorTypes = []struct {
 	name string
 }{
 	{nil, ""},
-	{session.ErrDataLoss, "data_loss"}, {session.ErrExpired, "expired"}, {session.ErrDeleted, "deleted"}, {session.ErrUntrusted, "untrusted"},
-	{session.ErrSuspended, "suspended"}, {session.ErrRestarted, "restarted"}, {session.ErrTooLarge, "too_large"}, {session.ErrNoAuth, "no_auth"},
-	{session.ErrUnknownOutcome, "unknown_outcome"}, {session.ErrClosed, "closed"}, {session.ErrLost, "lost"},
-	{context.DeadlineExceeded, "timeout"}, {context.Canceled, "canceled"},
+	{session.ErrDataLoss, "data_loss"},
+	{session.ErrExpired, "expired"},
+	{session.ErrDeleted, "deleted"},
+	{session.ErrUntrusted, "untrusted"},
+	{session.ErrSuspended, "suspended"},
+	{session.ErrRestarted, "restarted"},
+	{session.ErrTooLarge, "too_large"},
+	{session.ErrNoAuth, "no_auth"},
+	{session.ErrUnknownOutcome, "unknown_outcome"},
+	{session.ErrClosed, "closed"},
+	{session.ErrLost, "lost"},
+	{context.DeadlineExceeded, "timeout"},
+	{context.Canceled, "canceled"},
 }
 
 func errorType(err error) string {

@@ -3,6 +3,7 @@ package zkconn
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -13,10 +14,12 @@ const ms = time.Millisecond
 // Bounds are the upper bounds of the times by which requests are counted, but for the longest.
 var Bounds = [...]time.Duration{ms / 2, ms, 5 * ms / 2, 5 * ms, 10 * ms, 25 * ms, 50 * ms, 100 * ms, 250 * ms, 500 * ms, time.Second, 2500 * ms, 5 * time.Second, 10 * time.Second}
 
-// Counts are the requests of a session that have ended, over all its connections.
+// Counts are the requests of a session, over all its connections.
 type Counts struct {
-	mu  sync.Mutex
-	all map[Kind]*Times
+	active [128]atomic.Int32 // those that have not ended, by Op
+
+	mu    sync.Mutex
+	ended map[Kind]*Times
 }
 
 // UnderWay is no code of a server.
@@ -37,70 +40,46 @@ type Times [len(Bounds) + 1]struct {
 
 // over counts a request that has a reply, or was lost with its connection.
 func (c *Counts) over(r *request, took time.Duration, lost bool) {
-	if c == nil {
-		return
-	}
+	c.active[r.ask.Op].Add(-1)
 	k := Kind{r.ask.Op, r.reply.Err}
 	for i := 0; i < len(r.reply.Results) && (k.Code == jute.OK || k.Code == jute.RuntimeInconsistency); i++ {
 		k.Code = r.reply.Results[i].Err // that of the operation that failed; the others have RuntimeInconsistency
 	}
-	if lost {
+	switch {
+	case lost:
 		k.Code = jute.ConnectionLoss // which no server sends
+	case k.Code == codeTooLarge:
+		k.Code = jute.MarshallingError
+	case !k.Code.Known():
+		k.Code = jute.APIError // a server may make up many
 	}
 	at, _ := slices.BinarySearch(Bounds[:], took)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	times := c.all[k]
+	if c.ended == nil {
+		c.ended = make(map[Kind]*Times)
+	}
+	times := c.ended[k]
 	if times == nil {
-		times = c.first(k)
+		times = new(Times)
+		c.ended[k] = times
 	}
 	times[at].N++
 	times[at].Took += took
 }
 
-// first makes the times of a kind that are not in the map, unless they are there under another code:
-// a server may make up many.
-func (c *Counts) first(k Kind) *Times {
-	if k.Code == codeTooLarge {
-		k.Code = jute.MarshallingError
-	} else if !k.Code.Known() {
-		k.Code = jute.APIError
-	}
-	if c.all == nil {
-		c.all = make(map[Kind]*Times)
-	}
-	if c.all[k] == nil {
-		c.all[k] = new(Times)
-	}
-	return c.all[k]
-}
-
-// All are the present counts, with those under way of a connection in the first of their times. It
-// may be nil.
-func (c *Counts) All(of *Conn) map[Kind]Times {
+// All are the present counts. Those under way are the first of their times.
+func (c *Counts) All() map[Kind]Times {
 	all := make(map[Kind]Times)
-	if of != nil {
-		of.core.underWay(all)
+	for op := range c.active {
+		if n := c.active[op].Load(); n > 0 {
+			all[Kind{jute.Op(op), UnderWay}] = Times{{N: int64(n)}}
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for k, times := range c.all {
+	for k, times := range c.ended {
 		all[k] = *times
 	}
 	return all
-}
-
-func (c *core) underWay(all map[Kind]Times) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.socket == nil {
-		return
-	}
-	for _, r := range c.socket.order {
-		if k := (Kind{r.ask.Op, UnderWay}); !r.isPing() {
-			times := all[k]
-			times[0].N++
-			all[k] = times
-		}
-	}
 }
