@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -189,24 +190,23 @@ func (e *events) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, h := range e.hooks {
-		if last := len(h.queue) - 1; last > 0 {
-			for _, ev := range h.queue[:last] {
-				h.queue[last].Dropped += ev.Dropped + 1
-			}
-			h.queue, e.dropped = h.queue[last:], e.dropped+uint64(last)
+		for ; h.next < len(h.queue)-1; h.next++ {
+			h.queue[h.next+1].Dropped += h.queue[h.next].Dropped + 1
+			e.dropped++
 		}
 	}
 }
 
-// hook is a function of [WithEvents] with its queue, which the mutex of events guards. While the
-// queue is not empty it has a goroutine.
+// hook is a function of [WithEvents] with its queue, which the mutex of events guards. From the
+// first event to the last there is a goroutine.
 type hook struct {
 	events  *events
 	session *Session
 	f       func(*Session, Event)
 	queue   []Event
+	next    int          // the place of the first event that f was not told
+	more    *sync.Cond   // signalled when there is one; nil: there is no goroutine yet
 	dropped uint64       // since the last one that was put into the queue
-	runs    bool         // there is a goroutine
 	logged  bool         // a panic was
 	over    notify.Latch // the last event was told
 }
@@ -217,33 +217,45 @@ func (h *hook) put(ev Event) {
 	if ev.Kind <= EventClosed {
 		places += ownPlaces
 	}
-	if len(h.queue) >= places && ev.Kind != EventClosed {
+	if len(h.queue)-h.next >= places && ev.Kind != EventClosed {
 		h.dropped++
 		h.events.dropped++
 		return
 	}
+	if 2*h.next > len(h.queue) && len(h.queue) == cap(h.queue) {
+		h.queue, h.next = slices.Delete(h.queue, 0, h.next), 0
+	}
 	ev.Dropped, h.dropped = h.dropped, 0
 	h.queue = append(h.queue, ev)
-	if !h.runs {
-		h.runs = true
-		go h.run() // owned by the hook; ends with the queue, which ends with the session
+	if h.more == nil {
+		h.more = sync.NewCond(&h.events.mu)
+		go h.run() // owned by the hook; ends with the last event
 	}
+	h.more.Signal()
 }
 
-// run tells what is in the queue, until it is empty. If f ends the goroutine, another goes on.
+// run tells what is in the queue, up to the last event. If f ends the goroutine, another goes on.
 func (h *hook) run() {
 	h.events.mu.Lock()
 	defer h.events.mu.Unlock()
+	last := false
 	defer func() {
-		if h.runs = len(h.queue) > 0; h.runs {
-			go h.run()
-		} else if h.queue = nil; h.events.closed {
+		if last {
 			h.over.Close()
+		} else {
+			go h.run()
 		}
 	}()
-	for len(h.queue) > 0 {
-		ev := h.queue[0]
-		h.queue = h.queue[1:]
+	for !last {
+		for h.next == len(h.queue) {
+			if h.queue, h.next = h.queue[:0], 0; cap(h.queue) > latest {
+				h.queue = nil // a burst is over
+			}
+			h.more.Wait()
+		}
+		ev := h.queue[h.next]
+		h.next++
+		last = ev.Kind == EventClosed
 		h.call(ev)
 	}
 }

@@ -28,13 +28,7 @@ type instruments struct {
 
 // put puts an instrument into its place.
 func put[I any](o *instruments, to *I) func(I, error) {
-	return func(i I, err error) {
-		if *to, o.err = i, errors.Join(o.err, err); err == nil {
-			if read, is := any(i).(metric.Observable); is {
-				o.observed = append(o.observed, read)
-			}
-		}
-	}
+	return func(i I, err error) { *to, o.err = i, errors.Join(o.err, err) }
 }
 
 // make makes all instruments. It registers nothing.
@@ -64,6 +58,7 @@ func (o *observer) make() {
 	put(i, &o.restarts)(m.Int64Counter("troupe.actor.restarts", unit("{restart}"), about("restarts of a recipe after a panic")))
 	put(i, &o.watches)(m.Int64ObservableGauge("troupe.watch.count", unit("{watch}"), about("watches that the servers have for the session")))
 	put(i, &o.dropped)(m.Int64ObservableCounter("troupe.events.dropped", unit("{event}"), about("events that functions of session.WithEvents did not keep up with")))
+	i.observed = []metric.Observable{i.connected, i.held, i.waiting, i.leading, i.token, i.watches, i.timeout, i.trust, i.age, i.active, i.dropped}
 }
 
 const election = "election"
@@ -132,17 +127,18 @@ func (o *observer) observe(s *session.Session, to metric.Observer) {
 // that took their mean, so that their number, their bucket and their sum are right. Of several
 // readers the first one records.
 func (o *observer) record(all []session.Requests) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, r := range all {
 		for _, e := range r.Ended {
-			of, bucket := o.of("troupe.request.op", r.Op, "error.type", e.Error), fmt.Sprint(r.Op, e.Error, e.UpTo)
-			o.mu.Lock()
+			bucket := fmt.Sprint(r.Op, e.Error, e.UpTo)
 			last := o.recorded[bucket]
-			if e.Count > last.Count {
+			if n := e.Count - last.Count; n > 0 { // else another reader may have a later snapshot
 				o.recorded[bucket] = e
-			}
-			o.mu.Unlock()
-			for range e.Count - last.Count {
-				o.request.Record(context.Background(), (e.Took-last.Took).Seconds()/float64(e.Count-last.Count), of)
+				of, mean := o.of("troupe.request.op", r.Op, "error.type", e.Error), (e.Took-last.Took).Seconds()/float64(n)
+				for range n {
+					o.request.Record(context.Background(), mean, of)
+				}
 			}
 		}
 	}

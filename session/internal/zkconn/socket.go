@@ -175,7 +175,7 @@ func (w *socket) number(rs []*request, frames []byte) (before *request, err erro
 		binary.BigEndian.PutUint32(frames[4:], uint32(s.xid))
 		frames = frames[4+r.size:]
 		w.await(r)
-		c.cfg.Counts.add(Kind{Op: r.ask.Op, Code: UnderWay}, 1, 0)
+		c.cfg.Counts.active[r.ask.Op].Add(1)
 		if r.ask.Op == jute.OpRemoveWatches {
 			delete(c.watches, Watch{r.ask.Path, r.ask.Kind == childWatches}) // it is not armed again, also if this fails
 		}
