@@ -118,12 +118,42 @@ func TestAPossessionIsGivenBeforeItEnds(t *testing.T) {
 		}
 	})
 	inBubble(t, func(g *ground) {
-		tenure := recipe.NewTenure(g.h, session.Event{Kind: session.EventGranted, Token: 7})
-		tenure.End(session.ErrExpired, true)
-		tenure.Begin()
+		t := tenure(g.h, 1, 7)
+		t.End(session.ErrExpired, true)
+		t.Begin()
 		synctest.Wait()
 		require.Equal(g, []session.EventKind{session.EventGranted, session.EventLost}, kinds)
 	}, hook)
+}
+
+// Of the grant and the withdrawal of a wait the first is told. A possession that comes too late is
+// not told at all.
+func TestOneAnswerToAWait(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		play func(w *recipe.Wait, p *recipe.Tenure)
+		want []session.EventKind
+	}{
+		"granted":        {func(w *recipe.Wait, p *recipe.Tenure) { p.Begin(); w.Withdraw(nil); p.End(nil, false) }, []session.EventKind{session.EventWanted, session.EventGranted, session.EventReleased}},
+		"withdrawn":      {func(w *recipe.Wait, p *recipe.Tenure) { w.Withdraw(nil); p.Begin(); p.End(nil, false) }, []session.EventKind{session.EventWanted, session.EventWithdrawn}},
+		"both withdrawn": {func(w *recipe.Wait, _ *recipe.Tenure) { w.Withdraw(nil); w.Withdraw(nil) }, []session.EventKind{session.EventWanted, session.EventWithdrawn}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var kinds []session.EventKind
+			inBubble(t, func(g *ground) {
+				var w recipe.Wait
+				g.h.Want(&w, recipe.Asked{})
+				p := recipe.NewTenure(g.h, &w, session.Event{Kind: session.EventGranted}, nil)
+				row.play(&w, &p)
+				synctest.Wait()
+				require.Equal(g, row.want, kinds)
+			}, session.WithEvents(func(_ *session.Session, ev session.Event) {
+				if ev.Kind >= session.EventWanted {
+					kinds = append(kinds, ev.Kind)
+				}
+			}))
+		})
+	}
 }
 
 func TestCloseWithoutAnAnswer(t *testing.T) {
@@ -282,12 +312,12 @@ func TestStandBy(t *testing.T) {
 		h, _ := g.telling()
 		h.StandBy(1, true)
 		time.Sleep(time.Minute)
-		hold, err := h.Hold(1, "/t", 1, func(error) {})
+		hold, err := h.Hold("/t", tenure(h, 1, 1), func(error) {})
 		require.NoError(g, err)
 		require.True(g, h.End(hold, session.ErrReleased))
 		h.StandBy(1, false)
 		time.Sleep(time.Minute)
-		_, err = h.Hold(1, "/t", 1, func(error) {})
+		_, err = h.Hold("/t", tenure(h, 1, 1), func(error) {})
 		require.ErrorIs(g, err, session.ErrUntrusted)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
@@ -16,7 +15,6 @@ type intent struct {
 	id     machine.Claim
 	once   bool // a call of Claim: it ends with its possession
 	try    bool
-	asked  Asked
 	caller caller // of a call; not in use for the standing intent
 
 	// settled closes when the intent has ended and nothing of it is left in ZooKeeper, or when the
@@ -31,7 +29,7 @@ type intent struct {
 	// Guarded by the ledger's mutex.
 	withdrawn bool
 	held      *Possession
-	since     time.Time // since when it waits
+	wait      Wait // the last one
 }
 
 // caller waits for a possession, in Claim or in Downgrade.
@@ -62,6 +60,7 @@ func (c *caller) abandon() bool { return !c.answered.Swap(true) }
 // tell the actor; every incarnation of the actor reads it. It is all that a crashed incarnation
 // leaves to the next.
 type ledger struct {
+	host     *Host
 	mu       sync.Mutex
 	last     machine.Claim
 	intents  []*intent // in the order in which they were entered; without those that are settled
@@ -82,7 +81,8 @@ func (l *ledger) addLocked(once, try bool, by Asked) *intent {
 		return nil
 	}
 	l.last++
-	in := &intent{id: l.last, once: once, try: try, asked: by, since: time.Now()}
+	in := &intent{id: l.last, once: once, try: try}
+	l.host.Want(&in.wait, by)
 	if once {
 		in.caller.outcome = make(chan outcome, 1)
 	}
@@ -101,14 +101,16 @@ func (l *ledger) addStanding(by Asked) *intent {
 	return l.standing
 }
 
-// withdraw records that an intent is no longer wanted, and returns its possession, if any.
-func (l *ledger) withdraw(in *intent) *Possession {
+// withdraw records that an intent is no longer wanted, tells why, and returns its possession, if
+// any.
+func (l *ledger) withdraw(in *intent, why error) *Possession {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	in.withdrawn = true
 	if l.standing == in {
 		l.standing = nil
 	}
+	in.wait.Withdraw(why)
 	return in.held
 }
 
@@ -171,14 +173,15 @@ func (l *ledger) close() []*intent {
 	return slices.Clone(l.intents)
 }
 
-// waited is for how long an intent has waited; not at all if it is a reader's after a downgrade.
-func (l *ledger) waited(in *intent) time.Duration {
+// release records that an intent has its possession no more. It waits again if it goes on: the
+// standing intent, or a call that had no answer.
+func (l *ledger) release(in *intent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if in.held != nil {
-		return 0
+	in.held = nil
+	if !in.withdrawn && !(in.once && in.caller.answered.Load()) {
+		l.host.Want(&in.wait, in.wait.asked)
 	}
-	return time.Since(in.since)
 }
 
 // give records the possession of an intent, and its znode.

@@ -26,20 +26,18 @@ type Passage struct {
 	names  []string
 	self   string // this party's own
 	left   notify.Latch
-	asked  recipe.Asked
 	tenure recipe.Tenure
 
 	received atomic.Bool
 	warning  atomic.Pointer[time.Timer]
 }
 
-// newPassage makes a passage for an intent; nil: that was withdrawn.
+// newPassage makes a passage for an intent.
 func newPassage(d *Double, e double.Enter, c *intent) *Passage {
-	p, of := &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, self: e.Self}, session.Event{Kind: session.EventGranted, Token: e.Token, Epoch: e.Epoch}
-	if c != nil {
-		p.asked, of.Took = c.asked, time.Since(c.since)
-	}
-	p.tenure = recipe.NewTenure(d.host, of)
+	p := &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, self: e.Self}
+	p.tenure = recipe.NewTenure(d.host, &c.wait, session.Event{Kind: session.EventGranted, Token: e.Token, Epoch: e.Epoch}, func() (recipe.Asked, bool) {
+		return c.asked, p.received.Load()
+	})
 	return p
 }
 
