@@ -82,7 +82,7 @@ func NewClaims[P any](cfg ClaimsConfig, wrap func(*Possession) P) (*Claims[P], e
 // Stand enters the standing intent: win, in every epoch and after every loss, until StandDown. It
 // is idempotent.
 func (i *Claims[P]) Stand(by Asked) {
-	if in := i.core.ledger.addStanding(by); in != nil {
+	if in := i.core.ledger.add(false, false, by); in != nil {
 		i.core.host.ref.Tell(wanted{in.id})
 	}
 }
@@ -113,13 +113,11 @@ func (i *Claims[P]) Won() <-chan P { return i.won.C() }
 func (i *Claims[P]) StandDown(ctx context.Context) error {
 	ctx, cancel := confirmationContext(ctx, i.core.cfg.Session, i.core.cfg.Path)
 	defer cancel()
-	in, fresh := i.core.ledger.withdrawStanding()
+	in := i.core.ledger.lastStanding()
 	if in == nil {
 		return nil
 	}
-	if fresh {
-		i.core.abandon(in, session.ErrReleased, nil)
-	}
+	i.core.abandon(in, session.ErrReleased, nil)
 	if err := notify.Wait(ctx, in.settled.C()); err != nil {
 		return err
 	}
@@ -249,14 +247,14 @@ func (c *core) ended(err error) {
 	}
 }
 
-// endHolds ends every possession of the instance, and takes back those that were offered.
+// endHolds follows the end of every possession of the instance: it takes back those that were
+// offered.
 func (c *core) endHolds(cause error) {
 	for _, in := range c.ledger.all() {
 		c.ledger.mu.Lock()
 		p := in.held
 		c.ledger.mu.Unlock()
 		if p != nil {
-			c.host.End(p.Hold, cause)
 			c.ledger.failDowngrade(p, cause)
 			c.recall(p)
 		}

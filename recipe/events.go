@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/seam"
@@ -113,6 +114,8 @@ type Tenure struct {
 	told  sync.Once // by the first of its end and its grant, so that they are in order
 	given bool      // otherwise the wait was withdrawn before, and nothing is told
 	over  bool      // the hold has ended; with the host's mutex
+	hold  *session.Hold
+	alarm atomic.Pointer[time.Timer] // warns while it lasts
 }
 
 // NewTenure returns the tenure of a possession that begins now, for [Host.Hold]. It ends a wait, if

@@ -170,21 +170,18 @@ func (g *grants) keep(p *Possession) {
 	holders.mu.Lock()
 	holders.byPath[p.tenure.host.at] = append(holders.byPath[p.tenure.host.at], p)
 	holders.mu.Unlock()
-	p.alarm.Store(Alarm{
+	p.tenure.Warn(Alarm{
 		Log: Logger(g.core.cfg.Session), Kind: g.core.cfg.Kind, Path: g.core.cfg.Session.Path(g.core.cfg.Path), After: g.core.cfg.WarnAfter, Asked: p.asked, Waiting: g.core.cfg.Waiting,
 		Unreceived: "what was won is not received, and others wait for it", Held: "something is held for long, and others wait for it",
-		Offered: p.offered, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
-	}.Set())
+		Offered: p.offered, Received: p.received.Load,
+	})
 	if p.Err() != nil { // it ended before it was among the holders
 		p.drop()
 	}
 }
 
-// drop takes a possession that has ended from the holders, and stops its alarm.
+// drop takes a possession that has ended from the holders.
 func (p *Possession) drop() {
-	if t := p.alarm.Load(); t != nil {
-		t.Stop()
-	}
 	holders.mu.Lock()
 	defer holders.mu.Unlock()
 	left := slices.DeleteFunc(holders.byPath[p.tenure.host.at], func(q *Possession) bool { return q == p })

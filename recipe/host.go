@@ -173,11 +173,13 @@ func (h *Host) Hold(path string, t *Tenure, ended func(cause error)) (*session.H
 		t.over = true
 		delete(h.holds, t)
 		h.mu.Unlock()
+		t.quiet()
 		ended(cause)
 	})
 	if err != nil {
 		return nil, err
 	}
+	t.hold = hold
 	t.begin()
 	h.mu.Lock()
 	defer h.mu.Unlock()

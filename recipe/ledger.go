@@ -69,15 +69,11 @@ type ledger struct {
 	granted  map[string]*Possession // by the path of the possession's znode, until that is gone
 }
 
-// add enters an intent; nil if the instance is closing.
+// add enters an intent, and tells of it; nil if the instance is closing, or has the standing intent.
 func (l *ledger) add(once, try bool, by Asked) *intent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.addLocked(once, try, by)
-}
-
-func (l *ledger) addLocked(once, try bool, by Asked) *intent {
-	if l.closing {
+	if l.closing || !once && l.standing != nil {
 		return nil
 	}
 	l.last++
@@ -85,20 +81,11 @@ func (l *ledger) addLocked(once, try bool, by Asked) *intent {
 	l.host.Want(&in.wait, by)
 	if once {
 		in.caller.outcome = make(chan outcome, 1)
+	} else {
+		l.standing = in
 	}
 	l.intents = append(l.intents, in)
 	return in
-}
-
-// addStanding enters the standing intent; nil if there is one, or the instance is closing.
-func (l *ledger) addStanding(by Asked) *intent {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.standing != nil {
-		return nil
-	}
-	l.standing = l.addLocked(false, false, by)
-	return l.standing
 }
 
 // withdraw records that an intent is no longer wanted, tells why, and returns its possession, if
@@ -114,22 +101,15 @@ func (l *ledger) withdraw(in *intent, why error) *Possession {
 	return in.held
 }
 
-// withdrawStanding is withdraw for the standing intent. If there is none, it returns the last one
-// that was withdrawn and is not settled yet, if any, and fresh is false.
-func (l *ledger) withdrawStanding() (in *intent, fresh bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if in = l.standing; in != nil {
-		in.withdrawn = true
-		l.standing = nil
-		return in, true
-	}
-	for _, in := range slices.Backward(l.intents) {
-		if !in.once && in.withdrawn {
-			return in, false
+// lastStanding returns the standing intent, or else the last one that was withdrawn and is not
+// settled yet; nil if there is none.
+func (l *ledger) lastStanding() *intent {
+	for _, in := range slices.Backward(l.all()) {
+		if !in.once {
+			return in
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // find returns the intent of that number, nil if it is settled.

@@ -35,11 +35,10 @@ type Possession struct {
 
 	// How it ends.
 	revoked     notify.Latch
-	forfeited   atomic.Bool                // see Lose
-	downgrade   *caller                    // the caller of Downgrade that it was ended for; guarded by the ledger's mutex
-	freed       notify.Latch               // closes when its znode is gone, or the instance has ended
-	unconfirmed atomic.Pointer[error]      // the error with which the instance ended before the znode was gone; set before freed closes
-	alarm       atomic.Pointer[time.Timer] // warns while it lasts
+	forfeited   atomic.Bool           // see Lose
+	downgrade   *caller               // the caller of Downgrade that it was ended for; guarded by the ledger's mutex
+	freed       notify.Latch          // closes when its znode is gone, or the instance has ended
+	unconfirmed atomic.Pointer[error] // the error with which the instance ended before the znode was gone; set before freed closes
 }
 
 // offer is a possession on the channel Won.

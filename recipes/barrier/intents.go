@@ -174,7 +174,9 @@ func (d *Double) enter(e double.Enter) {
 		d.host.Tell(double.Departed{Claim: e.Claim})
 		return
 	}
-	p := newPassage(d, e, c)
+	p := &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, self: e.Self}
+	of := session.Event{Kind: session.EventGranted, Token: e.Token, Epoch: e.Epoch}
+	p.tenure = recipe.NewTenure(d.host, &c.wait, of, func() (recipe.Asked, bool) { return c.asked, p.received.Load() })
 	hold, err := d.host.Hold(e.Path, &p.tenure, func(cause error) { d.onPassageEnded(p, cause) })
 	if err != nil {
 		d.postpone(e.Claim)
@@ -214,7 +216,6 @@ func (d *Double) postpone(claim uint64) {
 
 // onPassageEnded handles the end of a possession. Any goroutine may call it.
 func (d *Double) onPassageEnded(p *Passage, cause error) {
-	p.unwarn()
 	d.intents.mu.Lock()
 	lost := cause != session.ErrReleased && !d.intents.closing
 	d.intents.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipe"
@@ -29,16 +28,6 @@ type Passage struct {
 	tenure recipe.Tenure
 
 	received atomic.Bool
-	warning  atomic.Pointer[time.Timer]
-}
-
-// newPassage makes a passage for an intent.
-func newPassage(d *Double, e double.Enter, c *intent) *Passage {
-	p := &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, self: e.Self}
-	p.tenure = recipe.NewTenure(d.host, &c.wait, session.Event{Kind: session.EventGranted, Token: e.Token, Epoch: e.Epoch}, func() (recipe.Asked, bool) {
-		return c.asked, p.received.Load()
-	})
-	return p
 }
 
 // Round is the number of the round. It grows, and is the same for all members of a round.
@@ -97,22 +86,12 @@ func (p *Passage) Leave(ctx context.Context) error {
 // receive records that the application has received the passage.
 func (p *Passage) receive() { p.received.Store(true) }
 
-// warn logs a warning when the passage has blocked the other parties for long. It stops when the
-// passage ends.
+// warn logs a warning when the passage has blocked the other parties for long.
 func (p *Passage) warn(c *intent) {
 	d := p.double
-	p.warning.Store(recipe.Alarm{
+	p.tenure.Warn(recipe.Alarm{
 		Log: recipe.Logger(d.session), Kind: kind, Path: d.session.Path(d.path), After: d.warn, Asked: c.asked,
 		Unreceived: "a passage is not received, and the other parties go no further", Held: "a party has not departed, and the others go no further",
-		Offered: !c.once, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
-	}.Set())
-	if p.Err() != nil { // the passage ended meanwhile
-		p.unwarn()
-	}
-}
-
-func (p *Passage) unwarn() {
-	if t := p.warning.Load(); t != nil {
-		t.Stop()
-	}
+		Offered: !c.once, Received: p.received.Load,
+	})
 }

@@ -155,7 +155,6 @@ func (in *intake) remove(no uint64) *Item {
 
 // lost handles the end of a possession.
 func (in *intake) lost(i *Item, cause error) {
-	stop(i.warning.Load())
 	stop(i.limit.Load())
 	if errors.Is(cause, session.ErrReleased) {
 		return
