@@ -94,7 +94,7 @@ func (a Alarm) again(at time.Duration) time.Duration {
 	return at.Truncate(then) + then
 }
 
-// Warn sets the alarm of the possession, until it ends. Call it when [Host.Hold] has returned.
+// Warn sets the alarm of the possession, until it ends. Call it when [Host.HoldAs] has returned.
 func (t *Tenure) Warn(a Alarm) {
 	a.over = func() bool { return t.hold.Err() != nil }
 	t.alarm.Store(a.set())

@@ -57,12 +57,14 @@ func (h *Host) describe(snap *session.Snapshot) {
 	holds := maps.Clone(h.holds)
 	h.mu.Unlock()
 	for _, t := range slices.SortedFunc(maps.Keys(holds), func(a, b *Tenure) int { return cmp.Compare(a.of.Token, b.of.Token) }) {
-		if asked, received := t.by(); holds[t].Err() == nil {
-			snap.Held = append(snap.Held, session.Held{
-				Recipe: h.kind, Path: h.at, Name: cmp.Or(t.of.Name, h.cfg.Name), Token: t.of.Token, Since: t.of.Time, Attempt: t.of.Attempt,
-				Asked: asked.At.String(), Unreceived: !received,
-			})
+		if t.by == nil || holds[t].Err() != nil {
+			continue
 		}
+		asked, received := t.by()
+		snap.Held = append(snap.Held, session.Held{
+			Recipe: h.kind, Path: h.at, Name: cmp.Or(t.of.Name, h.cfg.Name), Token: t.of.Token, Since: t.of.Time, Attempt: t.of.Attempt,
+			Asked: asked.At.String(), Unreceived: !received,
+		})
 	}
 }
 
@@ -118,7 +120,7 @@ type Tenure struct {
 	alarm atomic.Pointer[time.Timer] // warns while it lasts
 }
 
-// NewTenure returns the tenure of a possession that begins now, for [Host.Hold]. It ends a wait, if
+// NewTenure returns the tenure of a possession that begins now, for [Host.HoldAs]. It ends a wait, if
 // it is not nil. of is the event that tells of the possession; its Time, Took and SessionID are
 // filled in. by says, for a snapshot, who asked for it and whether it was received.
 func NewTenure(h *Host, w *Wait, of session.Event, by func() (Asked, bool)) Tenure {

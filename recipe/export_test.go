@@ -30,7 +30,7 @@ func (h *Host) Hear(n seam.Event) (tell func()) {
 	return func() { h.ref.Tell(m) }
 }
 
-// Begin is what Host.Hold tells of a possession.
+// Begin is what Host.HoldAs tells of a possession.
 func (t *Tenure) Begin() { t.begin() }
 
 // Recording tells whether an intent is being entered.

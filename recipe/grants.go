@@ -135,7 +135,7 @@ func (g *grants) possession(in *intent, w *Wait, e machine.Grant) (*Possession, 
 		return p.asked, p.isReceived()
 	})
 	before := g.core.lostAt.Swap(nil)
-	hold, err := g.host.Hold(e.Path, &p.tenure, func(cause error) {
+	hold, err := g.host.HoldAs(&p.tenure, e.Path, func(cause error) {
 		p.drop()
 		p.tenure.End(cause, p.lost(cause))
 		if !isReleased(cause) {

@@ -72,19 +72,13 @@ func bubbled(t *testing.T, test func(g *ground), opts ...session.Option) {
 func (g *ground) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case planted:
-		hold, err := g.h.Hold(e.path, tenure(g.h, e.epoch, e.token), func(error) { g.h.Tell(overdue{e.name}) })
+		hold, err := g.h.Hold(e.epoch, e.path, e.token, func(error) { g.h.Tell(overdue{e.name}) })
 		if err == nil {
 			g.flags <- flag{hold, e.name}
 		}
 	case machine.Fired:
 		g.fired <- e
 	}
-}
-
-// tenure is that of a possession that nobody has waited for.
-func tenure(h *recipe.Host, epoch uint64, token int64) *recipe.Tenure {
-	t := recipe.NewTenure(h, nil, session.Event{Kind: session.EventGranted, Epoch: epoch, Token: token}, func() (asked recipe.Asked, received bool) { return asked, true })
-	return &t
 }
 
 // plant records an intent and tells it, as a face does, and waits for the flag.

@@ -163,11 +163,18 @@ func (h *Host) Tell(ev machine.Event) bool {
 	return h.ref.Tell(intended{ev})
 }
 
-// Hold makes a possession of what the machine has won, and tells that it is given; it ends when the
-// znode at path does. Perform calls it. ended is called once, when the hold has ended, with its
+// Hold makes a possession of what the machine has won; it ends when the znode at path does. token
+// is its fencing token. Perform calls it. ended is called once, when the hold has ended, with its
 // Err, from any goroutine; it must not block. Errors: session.ErrUntrusted (wait for TrustGained),
 // session.ErrSuspended (wait for Resumed), session.ErrExpired, session.ErrClosed.
-func (h *Host) Hold(path string, t *Tenure, ended func(cause error)) (*session.Hold, error) {
+func (h *Host) Hold(epoch uint64, path string, token int64, ended func(cause error)) (*session.Hold, error) {
+	t := &Tenure{host: h, of: session.Event{Epoch: epoch, Token: token}}
+	t.told.Do(func() {}) // nothing is
+	return h.HoldAs(t, path, ended)
+}
+
+// HoldAs is [Host.Hold] for a possession that events tell of, and that snapshots show.
+func (h *Host) HoldAs(t *Tenure, path string, ended func(cause error)) (*session.Hold, error) {
 	hold, err := h.client.Hold(t.of.Epoch, path, t.of.Token, func(cause error) {
 		h.mu.Lock()
 		t.over = true

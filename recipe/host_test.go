@@ -109,7 +109,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// The end of a possession may be told before Host.Hold has returned, by another goroutine.
+// The end of a possession may be told before Host.HoldAs has returned, by another goroutine.
 func TestAPossessionIsGivenBeforeItEnds(t *testing.T) {
 	var kinds []session.EventKind
 	hook := session.WithEvents(func(_ *session.Session, ev session.Event) {
@@ -118,7 +118,7 @@ func TestAPossessionIsGivenBeforeItEnds(t *testing.T) {
 		}
 	})
 	inBubble(t, func(g *ground) {
-		t := tenure(g.h, 1, 7)
+		t := recipe.NewTenure(g.h, nil, session.Event{Kind: session.EventGranted, Token: 7}, nil)
 		t.End(session.ErrExpired, true)
 		t.Begin()
 		synctest.Wait()
@@ -312,12 +312,12 @@ func TestStandBy(t *testing.T) {
 		h, _ := g.telling()
 		h.StandBy(1, true)
 		time.Sleep(time.Minute)
-		hold, err := h.Hold("/t", tenure(h, 1, 1), func(error) {})
+		hold, err := h.Hold(1, "/t", 1, func(error) {})
 		require.NoError(g, err)
 		require.True(g, h.End(hold, session.ErrReleased))
 		h.StandBy(1, false)
 		time.Sleep(time.Minute)
-		_, err = h.Hold("/t", tenure(h, 1, 1), func(error) {})
+		_, err = h.Hold(1, "/t", 1, func(error) {})
 		require.ErrorIs(g, err, session.ErrUntrusted)
 	})
 }

@@ -177,7 +177,7 @@ func (d *Double) enter(e double.Enter) {
 	p := &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, self: e.Self}
 	of := session.Event{Kind: session.EventGranted, Token: e.Token, Epoch: e.Epoch}
 	p.tenure = recipe.NewTenure(d.host, &c.wait, of, func() (recipe.Asked, bool) { return c.asked, p.received.Load() })
-	hold, err := d.host.Hold(e.Path, &p.tenure, func(cause error) { d.onPassageEnded(p, cause) })
+	hold, err := d.host.HoldAs(&p.tenure, e.Path, func(cause error) { d.onPassageEnded(p, cause) })
 	if err != nil {
 		d.postpone(e.Claim)
 		return

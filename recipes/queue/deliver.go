@@ -82,7 +82,7 @@ func (in *intake) deliver(e consume.Deliver) {
 	})
 	in.items[e.No] = i
 	in.mu.Unlock()
-	hold, err := h.Hold(e.Path, &i.tenure, func(cause error) { in.lost(i, cause) })
+	hold, err := h.HoldAs(&i.tenure, e.Path, func(cause error) { in.lost(i, cause) })
 	if err != nil {
 		in.remove(e.No)
 		h.Tell(consume.Command{No: e.No, Kind: consume.Unheld})
