@@ -120,8 +120,8 @@ type Tenure struct {
 	alarm atomic.Pointer[time.Timer] // warns while it lasts
 }
 
-// NewTenure returns the tenure of a possession that begins now, for [Host.HoldAs]. It ends a wait, if
-// it is not nil. of is the event that tells of the possession; its Time, Took and SessionID are
+// NewTenure returns the tenure of a possession that begins now, for [Host.HoldAs]. It ends a wait,
+// if it is not nil. of is the event that tells of the possession; its Time, Took and SessionID are
 // filled in. by says, for a snapshot, who asked for it and whether it was received.
 func NewTenure(h *Host, w *Wait, of session.Event, by func() (Asked, bool)) Tenure {
 	of.Time = time.Now()

@@ -69,7 +69,8 @@ type ledger struct {
 	granted  map[string]*Possession // by the path of the possession's znode, until that is gone
 }
 
-// add enters an intent, and tells of it; nil if the instance is closing, or has the standing intent.
+// add enters an intent, and tells of it; nil if the instance is closing, or has the standing
+// intent.
 func (l *ledger) add(once, try bool, by Asked) *intent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
