@@ -78,7 +78,7 @@ func byProcesses(t *bubble.World) labels {
 	for _, ev := range []session.Event{
 		{Kind: session.EventStalled},
 		{Kind: session.EventRestarted, Recipe: "lock"},
-		{Kind: session.EventGranted, Recipe: "lock", Path: "/l"},
+		{Kind: session.EventWithdrawn, Recipe: "lock", Path: "/l"},
 		{Kind: session.EventLost, Recipe: "lock", Path: "/l", Err: session.ErrExpired},
 		{Kind: session.EventItemPut, Recipe: "queue", Path: "/q", Attempt: 1, Err: queue.ErrFull},
 		{Kind: session.EventItemClaimed, Recipe: "queue", Path: "/q"},

@@ -55,6 +55,7 @@ const (
 	EventWanted      // a possession is asked for
 	EventQueued      // the contender's znode exists, whose token this is
 	EventGranted     // the possession is given (how long it was waited for)
+	EventWithdrawn   // what was asked for is asked for no more, and was not given: Err says why, nil if it was withdrawn (how long it was waited for)
 	EventReleased    // the possession was given up (how long it was held)
 	EventLost        // the possession was lost, by Err; its Done has closed (how long it was held)
 	EventRevokeAsked // another client asks for the possession
@@ -72,14 +73,16 @@ const (
 // String is the kind's name, in small letters: "epoch began".
 func (k EventKind) String() string {
 	return enum.Name("EventKind", k, "started", "connected", "suspended", "untrusted", "epoch began", "epoch ended", "stalled", "closed",
-		"state", "restarted", "wanted", "queued", "granted", "released", "lost", "revoke asked", "ready",
+		"state", "restarted", "wanted", "queued", "granted", "withdrawn", "released", "lost", "revoke asked", "ready",
 		"item put", "item claimed", "item settled", "item dead", "voted", "decided")
 }
 
 // WithEvents has f called with every change of the session and of the recipes on it, one at a time,
 // in order, by a goroutine of the session's. Of one possession the order is EventWanted,
 // EventQueued, EventGranted, and EventReleased or EventLost; of several recipes it is that in which
-// the changes were noticed. It may be given more than once; each function has a queue of its own.
+// the changes were noticed. Each EventWanted has one answer, EventGranted or EventWithdrawn; a
+// standing intent that goes on after its possession is told as wanted again. What a downgrade gives
+// was not wanted. WithEvents may be given more than once; each function has a queue of its own.
 //
 // f is for metrics and records, and decides nothing: a possession has [Hold.Done]. f may take its
 // time, and may call the session. The session waits for it only when it is closed, for a tenth of a

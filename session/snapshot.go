@@ -55,7 +55,7 @@ type Waiting struct {
 	State              string
 	Ahead              int       // how many contenders are ahead, by the last listing
 	Asked              string    // where in the application it was asked for, file and line
-	Holder             string    // who holds it, by the last look, which a call takes when it has waited for a second; "": not known
+	Holder             string    // who holds it, by the last look, which a wait takes when it has lasted for a second; "": not known
 	Behind             int       // how many others wait, by that look
 	Looked             time.Time // when that was
 }

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 )
@@ -48,6 +49,9 @@ func (o *observer) on(s *session.Session, ev session.Event) {
 			_, span := o.tracer.Start(ctx, "troupe.election.won", trace.WithTimestamp(ev.Time.Add(-ev.Took)), of)
 			span.End(trace.WithTimestamp(ev.Time))
 		}
+	case session.EventWithdrawn:
+		failed = cmp.Or(failed, "withdrawn")
+		o.wait.Record(ctx, took, possession())
 	case session.EventReleased, session.EventLost:
 		of := o.about(s, &ev, "", failed)
 		o.hold.Record(ctx, took, of)
@@ -84,6 +88,7 @@ var errorTypes = []struct {
 	{session.ErrUntrusted, "untrusted"},
 	{session.ErrSuspended, "suspended"},
 	{session.ErrRestarted, "restarted"},
+	{machine.ErrHeld, "held"},
 	{session.ErrTooLarge, "too_large"},
 	{session.ErrNoAuth, "no_auth"},
 	{session.ErrUnknownOutcome, "unknown_outcome"},

@@ -43,7 +43,7 @@ func (o *observer) make() {
 	put(i, &o.stall)(m.Float64Histogram("troupe.session.stall.duration", unit("s"), long, about("how long this process stood still while something was held")))
 	put(i, &o.request)(m.Float64Histogram("troupe.request.duration", unit("s"), buckets(seam.RequestBounds...), about("how long requests to ZooKeeper took")))
 	put(i, &o.active)(m.Int64ObservableUpDownCounter("troupe.request.active", unit("{request}"), about("requests that are not answered yet")))
-	put(i, &o.wait)(m.Float64Histogram("troupe.possession.wait.duration", unit("s"), long, about("how long was waited for what was given")))
+	put(i, &o.wait)(m.Float64Histogram("troupe.possession.wait.duration", unit("s"), long, about("how long was waited, until it was given or not wanted any more")))
 	put(i, &o.hold)(m.Float64Histogram("troupe.possession.hold.duration", unit("s"), long, about("how long was held what has ended")))
 	put(i, &o.held)(m.Int64ObservableGauge("troupe.possession.held", unit("{possession}"), about("what is held")))
 	put(i, &o.waiting)(m.Int64ObservableGauge("troupe.possession.waiting", unit("{possession}"), about("what is waited for")))

@@ -76,19 +76,19 @@ func (in *intake) deliver(e consume.Deliver) {
 	i := &Item{queue: in.queue, by: in, from: e, answer: new(notify.End)}
 	in.mu.Lock()
 	h := in.host
-	i.tenure = recipe.NewTenure(h, session.Event{Kind: session.EventItemClaimed, Name: i.ID(), Token: e.Token, Epoch: e.Epoch, Attempt: e.Attempt})
+	i.tenure = recipe.NewTenure(h, nil, session.Event{Kind: session.EventItemClaimed, Name: i.ID(), Token: e.Token, Epoch: e.Epoch, Attempt: e.Attempt}, func() (recipe.Asked, bool) {
+		by := i.asked.Load()
+		return *cmp.Or(by, &in.by), by != nil
+	})
 	in.items[e.No] = i
 	in.mu.Unlock()
-	hold, err := h.Hold(e.Epoch, e.Path, e.Token, func(cause error) { in.lost(i, cause) })
+	hold, err := h.HoldAs(&i.tenure, e.Path, func(cause error) { in.lost(i, cause) })
 	if err != nil {
 		in.remove(e.No)
 		h.Tell(consume.Command{No: e.No, Kind: consume.Unheld})
 		return
 	}
-	in.mu.Lock() // for describe
 	i.Hold = hold
-	in.mu.Unlock()
-	i.tenure.Begin()
 	if !in.opts.auto {
 		i.expire(in.queue.cfg.visibility)
 		in.offer(i)
@@ -155,7 +155,6 @@ func (in *intake) remove(no uint64) *Item {
 
 // lost handles the end of a possession.
 func (in *intake) lost(i *Item, cause error) {
-	stop(i.warning.Load())
 	stop(i.limit.Load())
 	if errors.Is(cause, session.ErrReleased) {
 		return

@@ -55,7 +55,6 @@ func (in *intake) start() (err error) {
 	in.host, err = recipe.New(recipe.Config{
 		ACL:     in.queue.cfg.acl,
 		Session: in.queue.session, Kind: in.kind, Recipe: "queue", State: "consuming", Path: in.queue.path, Perform: in.perform, Machine: in.machine, Ended: in.ended,
-		Describe: in.describe,
 	})
 	return err
 }

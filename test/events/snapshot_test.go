@@ -18,6 +18,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 // Of a wait it shows since when it lasts, how many are ahead, and, after a second, who holds, with
@@ -51,6 +52,44 @@ func TestASnapshotOfAWait(t *testing.T) {
 			require.Equal(w, session.Waiting{Recipe: "lock", Path: path, Since: began, State: "waiting", Ahead: 1}, wait)
 		}
 	}, bubble.Brisk()...)
+}
+
+// Of a standing intent too it shows who holds, for a listing and a read in all of the wait.
+func TestASnapshotOfAStandingIntent(t *testing.T) {
+	t.Parallel()
+	for name, stand := range map[string]func(w *world){
+		"a lock": func(w *world) {
+			must(must(lock.New(w.other, path)).Lock(w.minute()))
+			must(lock.New(w.Session, path)).Acquire()
+		},
+		"an election": func(w *world) {
+			must(must(election.New(w.other, path)).Lead(w.minute()))
+			must(election.New(w.Session, path)).Campaign()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Run(t, func(b *bubble.World) {
+				w := &world{World: b, Session: b.Session(), other: b.Session(session.WithIdentity("orders-7"))}
+				stand(w)
+				time.Sleep(900 * time.Millisecond)
+				require.Empty(w, w.Snapshot().Waiting[0].Holder)
+				b.Server.ClearJournal()
+				time.Sleep(time.Hour)
+				requests := map[zktest.Op]int{}
+				for _, r := range b.Server.Journal() {
+					if r.SessionID == w.Status().SessionID {
+						requests[r.Op]++
+					}
+				}
+				require.Equal(w, 1, requests[zktest.OpGetChildren2])
+				require.Equal(w, 1, requests[zktest.OpGetData])
+				snap := w.Snapshot()
+				require.Contains(w, snap.Waiting[0].Holder, "orders-7")
+				require.Equal(w, time.Hour-100*time.Millisecond, snap.Time.Sub(snap.Waiting[0].Looked).Round(10*time.Millisecond))
+			}, bubble.Brisk()...)
+		})
+	}
 }
 
 // Of what is held it shows the token, since when, which attempt of an item it is, who asked for it,

@@ -18,7 +18,7 @@ func (e *env) watched(forever <-chan struct{}) []session.Option {
 			mu.Lock()
 			w := watches[s]
 			if w == nil {
-				w = &watch{given: make(map[possession]uint64)}
+				w = &watch{given: make(map[possession]uint64), was: make(map[possession]bool), waits: make(map[possession]int)}
 				watches[s] = w
 			}
 			if ev.Kind == session.EventClosed {
@@ -36,6 +36,8 @@ func (e *env) watched(forever <-chan struct{}) []session.Option {
 type watch struct {
 	began, ended, dropped uint64                // epochs, and events
 	given                 map[possession]uint64 // that have not ended, with their epochs
+	was                   map[possession]bool   // given, ever: a downgrade gives the token again
+	waits                 map[possession]int    // without an answer, by recipe, path and name
 	closed                bool
 }
 
@@ -48,6 +50,7 @@ type possession struct {
 func (w *watch) see(ev session.Event) string {
 	p := possession{ev.Recipe, ev.Path, ev.Name, ev.Token}
 	_, given := w.given[p]
+	wait := possession{recipe: ev.Recipe, path: ev.Path, name: ev.Name}
 	w.dropped += ev.Dropped
 	switch {
 	case w.closed:
@@ -57,7 +60,14 @@ func (w *watch) see(ev session.Event) string {
 		if given {
 			return "a possession is given twice"
 		}
-		w.given[p] = ev.Epoch
+		if ev.Kind == session.EventGranted && !w.was[p] {
+			w.waits[wait]--
+		}
+		w.given[p], w.was[p] = ev.Epoch, true
+	case ev.Kind == session.EventWanted:
+		w.waits[wait]++
+	case ev.Kind == session.EventWithdrawn:
+		w.waits[wait]--
 	case ev.Kind == session.EventReleased, ev.Kind == session.EventLost, ev.Kind == session.EventItemSettled:
 		if !given {
 			return "the end of a possession that was not given"
@@ -77,5 +87,10 @@ func (w *watch) see(ev session.Event) string {
 		}
 	}
 	w.closed = ev.Kind == session.EventClosed
+	for of, n := range w.waits {
+		if w.dropped == 0 && (n < 0 || n > 0 && w.closed) {
+			return fmt.Sprintf("%d waits of %v without an answer", n, of)
+		}
+	}
 	return ""
 }
