@@ -50,8 +50,7 @@ func (o *observer) on(s *session.Session, ev session.Event) {
 			span.End(trace.WithTimestamp(ev.Time))
 		}
 	case session.EventWithdrawn:
-		failed = cmp.Or(failed, "withdrawn")
-		o.wait.Record(ctx, took, possession())
+		o.wait.Record(ctx, took, o.about(s, &ev, "", cmp.Or(failed, "withdrawn")))
 	case session.EventReleased, session.EventLost:
 		of := o.about(s, &ev, "", failed)
 		o.hold.Record(ctx, took, of)
