@@ -32,10 +32,16 @@ func (i *Item) tellSettled(err error) {
 	i.tenure.Tell(session.EventItemSettled, to, err)
 }
 
-// describe adds the items in hand to a snapshot.
+// describe adds the items in hand, and the calls of Take that wait, to a snapshot.
 func (in *intake) describe(snap *session.Snapshot) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if in.host == nil {
+		return // it has ended meanwhile
+	}
+	for w := range in.waiting {
+		snap.Waiting = append(snap.Waiting, in.host.Waiting(w.asked, w.since))
+	}
 	for _, i := range in.items {
 		if i.Hold != nil && i.Err() == nil {
 			by := i.asked.Load()

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -32,12 +33,19 @@ type intake struct {
 	closing     bool
 	incarnation uint64           // of the machines, counted over all actors
 	items       map[uint64]*Item // neither acknowledged, returned nor lost; with WithAutoAck: not received
-	waiting     int              // calls of Take
-	refusal     *notify.End      // ends these calls
+	waiting     map[*wait]struct{}
+	refusal     *notify.End      // ends the calls of Take that wait
+}
+
+// wait is a call of Take.
+type wait struct {
+	asked   recipe.Asked
+	since   time.Time
+	refusal *notify.End // ends it, if nothing else does before
 }
 
 func newIntake(q *Queue, kind string) *intake {
-	in := &intake{queue: q, kind: "queue " + kind, items: make(map[uint64]*Item), refusal: new(notify.End)}
+	in := &intake{queue: q, kind: "queue " + kind, items: make(map[uint64]*Item), waiting: make(map[*wait]struct{}), refusal: new(notify.End)}
 	in.stream = notify.NewTracedStream(2*mostPrefetch, in.received) // the machine never has so many
 	return in
 }
@@ -90,7 +98,7 @@ func (in *intake) take(ctx context.Context, by recipe.Asked) (*Item, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	refusal, err := in.wait()
+	w, err := in.wait(by)
 	if err != nil {
 		return nil, err
 	}
@@ -99,41 +107,42 @@ func (in *intake) take(ctx context.Context, by recipe.Asked) (*Item, error) {
 	case i = <-in.stream.C(): // nil: the stream was closed
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case <-refusal.Done():
-		err = refusal.Err()
+	case <-w.refusal.Done():
+		err = w.refusal.Err()
 	}
 	if i == nil && err == nil {
 		err = session.ErrClosed
 	}
-	in.leave(i)
+	in.leave(w, i)
 	if i != nil {
 		i.warn(by)
 	}
 	return i, err
 }
 
-// wait has one more item claimed. The wait for the item ends with refusal, if that ends first.
-func (in *intake) wait() (refusal *notify.End, err error) {
+// wait has one more item claimed.
+func (in *intake) wait(by recipe.Asked) (*wait, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.closing {
 		return nil, session.ErrClosed
 	}
 	if in.host == nil {
-		if err = in.start(); err != nil {
+		if err := in.start(); err != nil {
 			return nil, err
 		}
 	}
-	in.waiting++
+	w := &wait{by, time.Now(), in.refusal}
+	in.waiting[w] = struct{}{}
 	in.tell(in.demand())
-	return in.refusal, nil
+	return w, nil
 }
 
 // leave ends a wait, and gives back items that no call waits for. The machine gets the smaller
 // demand first: with an item less to count, and the demand as before, it would claim another one.
-func (in *intake) leave(received *Item) {
+func (in *intake) leave(w *wait, received *Item) {
 	in.mu.Lock()
-	in.waiting--
+	delete(in.waiting, w)
 	in.tell(in.demand())
 	if received != nil {
 		in.tell(consume.Command{No: received.from.No, Kind: consume.Received})
@@ -145,7 +154,7 @@ func (in *intake) leave(received *Item) {
 // trim gives back items that no call of Take waits for. WithAutoAck has no claims to give back.
 func (in *intake) trim() {
 	in.mu.Lock()
-	keep := in.waiting
+	keep := len(in.waiting)
 	in.mu.Unlock()
 	for _, i := range in.stream.Withdraw(func(i *Item) bool { keep--; return keep < 0 && i.Hold != nil }) {
 		in.giveBack(i)
@@ -187,7 +196,7 @@ func (in *intake) demand() consume.Demand {
 	case in.opts.auto:
 		d.Wanted -= len(in.items)
 	case in.consumer == nil:
-		d.Wanted = min(in.waiting, mostPrefetch)
+		d.Wanted = min(len(in.waiting), mostPrefetch)
 	}
 	return d
 }
