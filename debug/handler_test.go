@@ -24,6 +24,7 @@ import (
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -50,6 +51,11 @@ func busy() session.Snapshot {
 		Status: session.Status{
 			State: session.Connected, Epoch: 2, SessionID: 0x100a5, Timeout: 10 * time.Second, TrustedUntil: time.Now().Add(6500 * time.Millisecond),
 			Server: "zk-1.zk:2181", Address: "10.0.0.1:2181", Cause: session.ErrExpired,
+		},
+		Recipes: []session.RecipeState{
+			{Recipe: "queue", Path: "/shop/parcels", State: "paused"}, {Recipe: "lock", Path: orders, State: "holding"},
+			{Recipe: "queue", Path: "/shop/mail", State: "consuming"}, {Recipe: "queue", Path: "/shop/mail", State: "consuming"},
+			{Recipe: "queue", Path: "/shop/returns", State: "paused"}, {Recipe: "queue", Path: "/shop/returns", State: "consuming"},
 		},
 		Held: []session.Held{
 			{Recipe: "election", Path: "/shop/leader", Name: "shop-1", Token: 4294967301, Since: ago(90 * time.Minute), Asked: asked},
@@ -301,6 +307,41 @@ func TestThePageOfSessions(t *testing.T) {
 		require.NoError(w, a.Close(w.Context()))
 		require.Contains(w, get(w, debug.Handler(a), "").Body.String(), `<b class="closed">closed</b>`)
 		require.Contains(w, get(w, debug.Handler(w.Unconnected()), "").Body.String(), `<b class="connecting">connecting</b>, epoch 0`)
+	})
+}
+
+// A queue is shown as long as this process takes items from it, also if it has none in hand.
+func TestThePageOfAQueueThatIsPaused(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(w *bubble.World) {
+		s := w.Session()
+		q, err := queue.New(s, "/mail")
+		require.NoError(w, err)
+		c, err := q.Consume()
+		require.NoError(w, err)
+		taken := bubble.Begin(func() error {
+			_, err := q.Take(w.Context())
+			return err
+		})
+		shows := func(state string) {
+			time.Sleep(time.Second)
+			page := get(w, debug.Handler(s), "").Body.String()
+			require.Contains(w, page, "<td>/mail<td>"+state+"<td>0<td>–<td>–<td>–\n")
+			require.Contains(w, page, "<td>queue<td>/mail<td><td>"+state+"<td>")
+			for _, kind := range []string{"queue consumer", "queue take"} {
+				require.Equal(w, state == "paused", strings.Contains(page, kind+":/mail<td>"+kind+"<td>paused<td>0\n"), kind)
+			}
+		}
+		shows("consuming")
+		require.NoError(w, q.Pause(w.Context()))
+		shows("paused")
+		require.NoError(w, q.Resume(w.Context()))
+		shows("consuming")
+		require.NoError(w, c.Close(w.Context()))
+		_, err = q.Put(w.Context(), nil, queue.WithID("letter-7"))
+		require.NoError(w, err)
+		require.NoError(w, <-taken)
+		require.Contains(w, get(w, debug.Handler(s), "").Body.String(), "<td>/mail<td>consuming<td>1<td>1<td>letter-7<td>")
 	})
 }
 

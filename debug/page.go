@@ -75,9 +75,10 @@ type waiting struct {
 	Age, LookAge span
 }
 
-// queue is what the session has of a queue: its items in hand.
+// queue is what the session takes from a queue, and has of it in hand.
 type queue struct {
 	Path     string
+	State    string // several if they differ, as for a moment when a pause begins or ends
 	Items    int
 	Attempts int    // the most of an item
 	Oldest   string // the item that is in hand for longest
@@ -115,7 +116,7 @@ func viewOf(snapshot func() session.Snapshot, most int) *view {
 	v := &view{
 		Session: statusOf(snap),
 		Waiting: limited(snap.Waiting, most, func(w session.Waiting) waiting { return waitingOf(w, snap.Time) }),
-		Queues:  limited(queuesOf(snap), most, func(q queue) queue { return q }),
+		Queues:  limited(queuesOf(snap), most, func(q *queue) queue { return *q }),
 		Actors:  limited(flat(nil, snap.Actors, 0), most, func(a actor) actor { return a }),
 		Events:  limited(snap.Events, most, eventOf),
 	}
@@ -187,20 +188,31 @@ func waitingOf(w session.Waiting, now time.Time) waiting {
 	return row
 }
 
-// queuesOf sums up the items in hand, which are sorted by age.
-func queuesOf(snap session.Snapshot) (queues []queue) {
-	at := map[string]int{}
+// queuesOf sums up the items in hand, which are sorted by age. Queues without one come last.
+func queuesOf(snap session.Snapshot) (queues []*queue) {
+	at := map[string]*queue{}
+	of := func(path string) *queue {
+		if at[path] == nil {
+			at[path] = &queue{Path: text(path)}
+			queues = append(queues, at[path])
+		}
+		return at[path]
+	}
 	for _, h := range snap.Held {
-		if h.Recipe != ofQueues {
-			continue
+		if h.Recipe == ofQueues {
+			q := of(h.Path)
+			if q.Items++; q.Items == 1 {
+				q.Oldest, q.Age = text(h.Name), span(snap.Time.Sub(h.Since))
+			}
+			q.Attempts = max(q.Attempts, h.Attempt)
 		}
-		i, has := at[h.Path]
-		if !has {
-			i, at[h.Path] = len(queues), len(queues)
-			queues = append(queues, queue{Path: text(h.Path), Oldest: text(h.Name), Age: span(snap.Time.Sub(h.Since))})
+	}
+	for _, r := range snap.Recipes {
+		if r.Recipe == ofQueues {
+			if q := of(r.Path); !strings.Contains(q.State, r.State) {
+				q.State = strings.TrimPrefix(q.State+", "+r.State, ", ")
+			}
 		}
-		queues[i].Items++
-		queues[i].Attempts = max(queues[i].Attempts, h.Attempt)
 	}
 	return queues
 }

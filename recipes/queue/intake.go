@@ -62,7 +62,7 @@ func (in *intake) serve(c *Consumer, o consumeOptions, by recipe.Asked) error {
 func (in *intake) start() (err error) {
 	in.host, err = recipe.New(recipe.Config{
 		ACL:     in.queue.cfg.acl,
-		Session: in.queue.session, Kind: in.kind, Recipe: "queue", State: "consuming", Path: in.queue.path, Perform: in.perform, Machine: in.machine, Ended: in.ended,
+		Session: in.queue.session, Kind: in.kind, Recipe: "queue", State: consuming, Path: in.queue.path, Perform: in.perform, Machine: in.machine, Ended: in.ended,
 		Describe: in.describe,
 	})
 	return err
