@@ -81,9 +81,14 @@ func busy() session.Snapshot {
 			{Kind: session.EventStalled, Time: ago(30 * time.Second), Took: 1700 * time.Millisecond},
 			{Kind: session.EventStalled, Time: ago(20 * time.Second), Took: 300 * time.Millisecond},
 			{Kind: session.EventState, Time: ago(10 * time.Second), Recipe: "lock", Path: orders, From: "waiting", To: "holding"},
+			{Kind: session.EventRestarted, Time: ago(5 * time.Second), Recipe: "queue", Path: "/shop/mail", Attempt: 2},
 			{Kind: session.EventLost, Time: ago(time.Second), Recipe: "lock", Path: orders, Token: 4294967298, Took: time.Hour, Err: errors.New("the session expired")},
 		},
-		ItemEvents: []session.Event{{Kind: session.EventItemClaimed, Time: ago(9 * time.Second), Recipe: "queue", Path: "/shop/mail", Name: "item-6", Token: 70, Attempt: 1}},
+		ItemEvents: []session.Event{
+			{Kind: session.EventItemPut, Time: ago(15 * time.Second), Recipe: "queue", Path: "/shop/mail", Name: "item-1", Attempt: 7, Took: 2 * time.Millisecond},
+			{Kind: session.EventItemPut, Time: ago(14 * time.Second), Recipe: "queue", Path: "/shop/mail", Name: "item-8", Attempt: 1, To: "full", Err: queue.ErrFull},
+			{Kind: session.EventItemClaimed, Time: ago(9 * time.Second), Recipe: "queue", Path: "/shop/mail", Name: "item-6", Token: 70, Attempt: 1},
+		},
 		Dropped:    12,
 	}
 }
@@ -214,7 +219,8 @@ func TestThePageReadsAsItIsMeant(t *testing.T) {
 		for _, want := range []string{
 			"<dd>2 create, 1 sync under way", "<dt>last problem<dd>the ZooKeeper session has expired",
 			"<bdi>shop-1 on host a (pid 8)</bdi>; others waiting: 3 (seen 1.5s ago)", "<td>1999-12-31 23:59:59.000<td>lost",
-			"stalled<td><td><td><td>for 1.7s", "token 70 attempt 1", "token 4294967298 after 1h0m0s error: the session expired", "refresh every 2 s",
+			"stalled<td><td><td><td>for 1.7s", "token 70 attempt 1", "<td>item-1<td>after 2ms 7 items", "<td>item-8<td><bdi>full</bdi> 1 item error: ", "<td>restarted<td>queue<td>/shop/mail<td><td>restart 2",
+			"token 4294967298 after 1h0m0s error: the session expired", "refresh every 2 s",
 		} {
 			require.Contains(t, body, want)
 		}
