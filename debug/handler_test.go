@@ -89,7 +89,7 @@ func busy() session.Snapshot {
 			{Kind: session.EventItemPut, Time: ago(14 * time.Second), Recipe: "queue", Path: "/shop/mail", Name: "item-8", Attempt: 1, To: "full", Err: queue.ErrFull},
 			{Kind: session.EventItemClaimed, Time: ago(9 * time.Second), Recipe: "queue", Path: "/shop/mail", Name: "item-6", Token: 70, Attempt: 1},
 		},
-		Dropped:    12,
+		Dropped: 12,
 	}
 }
 

@@ -34,7 +34,7 @@ type intake struct {
 	incarnation uint64           // of the machines, counted over all actors
 	items       map[uint64]*Item // neither acknowledged, returned nor lost; with WithAutoAck: not received
 	waiting     map[*wait]struct{}
-	refusal     *notify.End      // ends the calls of Take that wait
+	refusal     *notify.End // ends the calls of Take that wait
 }
 
 // wait is a call of Take.
