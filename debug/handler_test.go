@@ -53,9 +53,12 @@ func busy() session.Snapshot {
 			Server: "zk-1.zk:2181", Address: "10.0.0.1:2181", Cause: session.ErrExpired,
 		},
 		Recipes: []session.RecipeState{
-			{Recipe: "queue", Path: "/shop/parcels", State: "paused"}, {Recipe: "lock", Path: orders, State: "holding"},
-			{Recipe: "queue", Path: "/shop/mail", State: "consuming"}, {Recipe: "queue", Path: "/shop/mail", State: "consuming"},
-			{Recipe: "queue", Path: "/shop/returns", State: "paused"}, {Recipe: "queue", Path: "/shop/returns", State: "consuming"},
+			{Recipe: "queue", Path: "/shop/parcels", State: "paused"},
+			{Recipe: "lock", Path: orders, State: "holding"},
+			{Recipe: "queue", Path: "/shop/mail", State: "consuming"},
+			{Recipe: "queue", Path: "/shop/mail", State: "consuming"},
+			{Recipe: "queue", Path: "/shop/returns", State: "paused"},
+			{Recipe: "queue", Path: "/shop/returns", State: "consuming"},
 		},
 		Held: []session.Held{
 			{Recipe: "election", Path: "/shop/leader", Name: "shop-1", Token: 4294967301, Since: ago(90 * time.Minute), Asked: asked},
