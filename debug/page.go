@@ -84,9 +84,10 @@ type waiting struct {
 	Age, LookAge span
 }
 
-// queue is what the session has of a queue: its items in hand.
+// queue is what the session takes from a queue, and has of it in hand.
 type queue struct {
 	Path     string
+	State    string // several if they differ, as for a moment when a pause begins or ends
 	Items    int
 	Attempts int    // the most of an item
 	Oldest   string // the item that is in hand for longest
@@ -124,6 +125,13 @@ func viewOf(snapshot func() session.Snapshot, most int) *view {
 	v := &view{statusOf(snap), none[held](most), none[waiting](most), none[queue](most), none[actor](most), none[event](most)}
 	since := func(t time.Time) span { return spanOf(snap.Time.Sub(t)) }
 	behind, queues, order := behindOf(snap.Waiting), map[string]*queue{}, []*queue(nil)
+	queueAt := func(path string) *queue {
+		if queues[path] == nil {
+			queues[path] = &queue{Path: text(path)}
+			order = append(order, queues[path])
+		}
+		return queues[path]
+	}
 	for _, h := range snap.Held {
 		at, age := h.Path, since(h.Since)
 		h.Recipe, h.Path, h.Name, h.Asked = text(h.Recipe), text(h.Path), text(h.Name), text(h.Asked)
@@ -131,12 +139,18 @@ func viewOf(snapshot func() session.Snapshot, most int) *view {
 			v.Held.add(held{h, age, behind[at]})
 			continue
 		}
-		q := queues[at]
-		if q == nil {
-			q = &queue{Path: h.Path, Oldest: h.Name, Age: age}
-			queues[at], order = q, append(order, q)
+		q := queueAt(at)
+		if q.Items++; q.Items == 1 {
+			q.Oldest, q.Age = h.Name, age
 		}
-		q.Items, q.Attempts = q.Items+1, max(q.Attempts, h.Attempt)
+		q.Attempts = max(q.Attempts, h.Attempt)
+	}
+	for _, r := range snap.Recipes {
+		if r.Recipe == "queue" {
+			if q := queueAt(r.Path); !strings.Contains(q.State, r.State) { // consumers may differ for a moment
+				q.State = strings.TrimPrefix(q.State+", "+r.State, ", ")
+			}
+		}
 	}
 	for _, q := range order {
 		v.Queues.add(*q)

@@ -68,27 +68,32 @@ func (h *Host) describe(snap *session.Snapshot) {
 	}
 }
 
-// Wait is a wait for a possession. EventWanted tells that it begins, and either EventGranted or
-// EventWithdrawn that it is over.
+// Wait is a wait for a possession. With [Host.Want], EventWanted tells that it begins, and either
+// EventGranted or EventWithdrawn that it is over.
 type Wait struct {
 	host  *Host
 	asked Asked
 	since time.Time
 }
 
-// Want begins a wait, and tells of it. The session begins to connect, if it has not. Call it with
+// Await begins a wait that snapshots show until [Wait.End]; no event tells of it.
+func (h *Host) Await(w *Wait, asked Asked) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	*w = Wait{h, asked, time.Now()}
+	h.waits = append(h.waits, w)
+}
+
+// Want is Await, and tells of the wait. The session begins to connect, if it has not. Call it with
 // the mutex of the face's intents, so that no actor knows of the intent before it is told.
 func (h *Host) Want(w *Wait, asked Asked) {
 	Start(h.cfg.Session) // which is told first
-	h.mu.Lock()
-	*w = Wait{h, asked, time.Now()}
-	h.waits = append(h.waits, w)
-	h.mu.Unlock()
+	h.Await(w, asked)
 	h.Emit(session.Event{Kind: session.EventWanted})
 }
 
-// end ends the wait; false if it was over.
-func (w *Wait) end() bool {
+// End ends the wait, and tells nothing; false if it was over.
+func (w *Wait) End() bool {
 	w.host.mu.Lock()
 	defer w.host.mu.Unlock()
 	at := slices.Index(w.host.waits, w)
@@ -101,7 +106,7 @@ func (w *Wait) end() bool {
 // Withdraw tells that what was waited for is asked for no more, and why: see
 // session.EventWithdrawn. After the wait it does nothing.
 func (w *Wait) Withdraw(err error) {
-	if w.end() {
+	if w.End() {
 		w.host.Emit(session.Event{Kind: session.EventWithdrawn, Took: time.Since(w.since), Err: err})
 	}
 }
@@ -137,7 +142,7 @@ func NewTenure(h *Host, w *Wait, of session.Event, by func() (Asked, bool)) Tenu
 // begin tells that the possession was given, once.
 func (t *Tenure) begin() {
 	t.told.Do(func() {
-		if t.given = t.wait == nil || t.wait.end(); t.given {
+		if t.given = t.wait == nil || t.wait.End(); t.given {
 			t.host.Emit(t.of)
 		}
 	})

@@ -21,14 +21,30 @@ func (in *intake) perform(e machine.Effect) {
 		in.deliver(e)
 	case consume.Settled:
 		in.settled(e)
-	case consume.Withdraw: // of what WithAutoAck has taken there is no claim to give back
-		for _, i := range in.stream.Withdraw(func(i *Item) bool { return i.Hold != nil }) {
-			in.giveBack(i)
-		}
+	case consume.Pause:
+		in.paused(e.On)
 	case consume.Skipped:
 		in.skipped(e)
 	case consume.Put:
 		in.put(e)
+	}
+}
+
+// The states of a recipe that takes items, until it has ended.
+const consuming, paused = "consuming", "paused"
+
+// paused tells of a pause or its end. Of what WithAutoAck has taken there is no claim to give back.
+func (in *intake) paused(on bool) {
+	in.mu.Lock()
+	h := in.host
+	in.mu.Unlock()
+	if !on {
+		h.SetState(consuming)
+		return
+	}
+	h.SetState(paused)
+	for _, i := range in.stream.Withdraw(func(i *Item) bool { return i.Hold != nil }) {
+		in.giveBack(i)
 	}
 }
 

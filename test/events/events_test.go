@@ -240,6 +240,16 @@ var stories = map[string]struct {
 		_ = bubble.Get(w, c.Items())
 		require.NoError(w, c.Close(w.minute()))
 	}, []string{"queue item put x #1", "queue item claimed x #1", "queue item settled x acknowledged #1", "queue state consuming→stopped"}},
+	"a queue, paused for a while": {func(w *world) {
+		q := must(queue.New(w.Session, path))
+		c, other := must(q.Consume()), must(queue.New(w.other, path))
+		time.Sleep(time.Second)
+		for _, change := range []func(context.Context) error{other.Pause, other.Pause, other.Resume} {
+			require.NoError(w, change(w.minute()))
+			time.Sleep(time.Second)
+		}
+		require.NoError(w, c.Close(w.minute()))
+	}, []string{"queue state consuming→paused", "queue state paused→consuming", "queue state consuming→stopped"}},
 	"a transaction": {func(w *world) {
 		site, last := must(twopc.NewSite(w.Session, path, "a")), must(twopc.NewSite(w.other, path, "b"))
 		tx := must(must(twopc.NewCoordinator(w.other, path)).Begin(w.minute(), "x", nil, "a", "b"))

@@ -4,6 +4,7 @@ package events_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,6 +151,38 @@ func TestASnapshotOfWhatIsHeld(t *testing.T) {
 		require.Equal(w, row.want, got)
 		end()
 		require.Empty(w, w.Snapshot().Held)
+	}, bubble.Brisk()...)
+}
+
+// A call of Take waits from its beginning until it has an item or its context ends.
+func TestASnapshotOfCallsOfTake(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(b *bubble.World) {
+		w := &world{World: b, Session: b.Session(session.WithNamespace("/some/where"))}
+		q, began := must(queue.New(w.Session, path)), time.Now()
+		waits := func(since ...time.Time) {
+			b.Helper()
+			synctest.Wait()
+			rows := w.Snapshot().Waiting
+			slices.SortFunc(rows, func(a, b session.Waiting) int { return a.Since.Compare(b.Since) })
+			require.Len(w, rows, len(since))
+			for i, row := range rows {
+				require.Regexp(w, `test/events/snapshot_test.go:\d+$`, row.Asked)
+				row.Asked = ""
+				require.Equal(w, session.Waiting{Recipe: "queue", Path: "/some/where" + path, Since: since[i], State: "consuming"}, row)
+			}
+		}
+		first := bubble.Begin(func() error { _, err := q.Take(w.minute()); return err })
+		time.Sleep(10 * time.Second)
+		ctx, cancel := context.WithCancel(w.Context())
+		second := bubble.Begin(func() error { _, err := q.Take(ctx); return err })
+		waits(began, began.Add(10*time.Second))
+		cancel()
+		require.ErrorIs(w, <-second, context.Canceled)
+		waits(began)
+		must(q.Put(w.minute(), nil))
+		require.NoError(w, <-first)
+		waits()
 	}, bubble.Brisk()...)
 }
 

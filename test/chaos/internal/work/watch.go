@@ -1,18 +1,31 @@
 package work
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"sync"
 
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/troupe-go/troupe/debug"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/telemetry"
 )
 
 // watched are options that have each session tell its events: to a function that checks their
-// order, and to one that never returns, until forever closes.
+// order, to one that never returns, until forever closes, and to OpenTelemetry. See look.
 func (e *env) watched(forever <-chan struct{}) []session.Option {
+	e.metrics = sdkmetric.NewManualReader()
+	meters, tracers := sdkmetric.NewMeterProvider(sdkmetric.WithReader(e.metrics)), sdktrace.NewTracerProvider(sdktrace.WithSyncer(nil))
 	var mu sync.Mutex
 	watches := make(map[*session.Session]*watch)
 	return []session.Option{
+		telemetry.Option(meters, tracers),
 		session.WithEvents(func(*session.Session, session.Event) { <-forever }),
 		session.WithEvents(func(s *session.Session, ev session.Event) {
 			mu.Lock()
@@ -29,6 +42,25 @@ func (e *env) watched(forever <-chan struct{}) []session.Option {
 				e.failed("events", fmt.Errorf("%s: %+v", wrong, ev))
 			}
 		}),
+	}
+}
+
+// look does what operators do all the time: it collects the metrics, and asks for the page and for
+// a snapshot.
+func (e *env) look(ctx context.Context) {
+	var metrics metricdata.ResourceMetrics
+	if err := e.metrics.Collect(context.WithoutCancel(ctx), &metrics); err != nil {
+		e.failed("metrics", err)
+	}
+	page := httptest.NewRecorder()
+	debug.Handler(e.sess).ServeHTTP(page, httptest.NewRequestWithContext(ctx, http.MethodGet, "/?all", nil))
+	if page.Code != http.StatusOK {
+		e.failed("page", errors.New(page.Body.String()))
+	}
+	for _, h := range e.sess.Snapshot().Held {
+		if h.Path == "" || h.Token == 0 || h.Since.IsZero() {
+			e.failed("snapshot", fmt.Errorf("held: %+v", h))
+		}
 	}
 }
 
