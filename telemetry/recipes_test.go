@@ -4,6 +4,7 @@ package telemetry_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -94,6 +95,36 @@ func TestAClosedSessionIsNotObserved(t *testing.T) {
 		lines := strings.Join(collect(t, reader), "\n")
 		require.NotContains(t, lines, "gauge")
 		require.NotContains(t, lines, "updown")
+	})
+}
+
+// Each change of state is counted once, and the orderly end is none of the losses.
+func TestTransitions(t *testing.T) {
+	bubble.Run(t, func(w *bubble.World) {
+		provider, reader := meters()
+		s := w.Host("a", telemetry.Option(provider, nil))
+		connected := func(is string) {
+			t.Helper()
+			require.Contains(t, collect(t, reader), "gauge troupe.session.connected {connection} {} "+is)
+		}
+		connected("1")
+		heal := s.Machine.Partition()
+		time.Sleep(5 * time.Second)
+		require.Equal(t, session.Suspended, s.Status().State)
+		connected("0")
+		time.Sleep(time.Minute)
+		require.Equal(t, session.Untrusted, s.Status().State)
+		connected("0")
+		heal() // the servers have given the session up
+		time.Sleep(time.Minute)
+		connected("1")
+		w.Server.Expire(s.Status().SessionID)
+		time.Sleep(time.Minute)
+		connected("1")
+		require.NoError(t, s.Close(w.Context()))
+		const of = "counter troupe.session.transitions {transition} {troupe.session.state="
+		require.Equal(t, []string{of + "closed} 1", of + "connected} 3", of + "lost} 2", of + "suspended} 2", of + "untrusted} 1"},
+			slices.DeleteFunc(collect(t, reader), func(line string) bool { return !strings.HasPrefix(line, of) }))
 	})
 }
 
