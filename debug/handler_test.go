@@ -273,7 +273,7 @@ func TestTextsAreNotTrusted(t *testing.T) {
 func TestThePageOfSessions(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(w *bubble.World) {
-		a, b := w.Session(session.WithIdentity("<b>orders-1</b>")), w.Session()
+		a, b := w.Session(session.WithIdentity("<b>orders-1</b>"), session.WithAuth("digest", []byte("ann:secret"))), w.Session()
 		contend := func(s *session.Session) <-chan error {
 			l, err := lock.New(s, "/locks/<i>orders")
 			require.NoError(w, err)
@@ -293,6 +293,7 @@ func TestThePageOfSessions(t *testing.T) {
 		require.Contains(w, page, "&lt;b&gt;orders-1&lt;/b&gt;")
 		require.NotContains(w, page, "<i>")
 		require.NotContains(w, page, "<b>orders")
+		require.NotContains(w, page+get(w, debug.Handler(a, b), "?format=json").Body.String(), "secret")
 		var is struct {
 			Sessions []struct {
 				Held struct {

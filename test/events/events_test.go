@@ -209,6 +209,15 @@ var stories = map[string]struct {
 		"election wanted a", "election state a idle→offering", "election queued a", "election state a offering→determining", "election state a determining→leading", "election granted a",
 		"election ready a 2s", "election released a 4s", "election state a leading→idle",
 	}},
+	"a term, waited for": {func(w *world) {
+		first := must(must(election.New(w.other, path)).Lead(w.minute()))
+		time.AfterFunc(5*time.Second, func() { _ = first.Resign(context.Background()) })
+		t := must(must(election.New(w.Session, path, election.WithName("a"))).Lead(w.minute()))
+		require.NoError(w, t.Resign(w.minute()))
+	}, []string{
+		"election wanted a", "election state a idle→offering", "election queued a", "election state a offering→determining", "election state a determining→waiting",
+		"election state a waiting→leading", "election granted a 5s", "election released a", "election state a leading→idle",
+	}},
 	"an item, returned and then acknowledged": {func(w *world) {
 		q := must(queue.New(w.Session, path))
 		must(q.Put(w.minute(), nil, queue.WithID("x")))
@@ -250,6 +259,10 @@ var stories = map[string]struct {
 		}
 		require.NoError(w, c.Close(w.minute()))
 	}, []string{"queue state consuming→paused", "queue state paused→consuming", "queue state consuming→stopped"}},
+	"a site that may not be registered": {func(w *world) {
+		site := must(twopc.NewSite(w.Session, path, "a", twopc.WithACL(session.ACL{Perms: session.PermAll, Scheme: "none", ID: "none"})))
+		bubble.Closes(w, site.Done())
+	}, []string{"twopc state a idle→not registered", "twopc state a not registered→failed"}},
 	"a transaction": {func(w *world) {
 		site, last := must(twopc.NewSite(w.Session, path, "a")), must(twopc.NewSite(w.other, path, "b"))
 		tx := must(must(twopc.NewCoordinator(w.other, path)).Begin(w.minute(), "x", nil, "a", "b"))

@@ -22,8 +22,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Of a wait it shows since when it lasts, how many are ahead, and, after a second, who holds, with
-// the instant at which that was read. It makes no request itself.
+// Of a wait it shows since when it lasts, how many are ahead, and, after a second, who holds and
+// how many others wait, with the instant at which that was read. It makes no request itself.
 func TestASnapshotOfAWait(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(b *bubble.World) {
@@ -35,6 +35,7 @@ func TestASnapshotOfAWait(t *testing.T) {
 			defer func() { require.NoError(w, waiting.Close(w.minute())); <-ended }()
 		}
 		time.Sleep(500 * time.Millisecond)
+		must(lock.New(b.Session(), path)).Acquire() // the third session waits behind them
 		require.Empty(w, w.Snapshot().Waiting[0].Holder, "a short wait does not read it")
 		time.Sleep(2500 * time.Millisecond)
 		synctest.Wait()
@@ -50,7 +51,7 @@ func TestASnapshotOfAWait(t *testing.T) {
 			require.Equal(w, 2*time.Second, snap.Time.Sub(wait.Looked))
 			require.Regexp(w, `test/events/snapshot_test.go:\d+$`, wait.Asked)
 			wait.Holder, wait.Looked, wait.Asked = "", time.Time{}, ""
-			require.Equal(w, session.Waiting{Recipe: "lock", Path: path, Since: began, State: "waiting", Ahead: 1}, wait)
+			require.Equal(w, session.Waiting{Recipe: "lock", Path: path, Since: began, State: "waiting", Ahead: 1, Behind: 1}, wait)
 		}
 	}, bubble.Brisk()...)
 }
@@ -91,6 +92,25 @@ func TestASnapshotOfAStandingIntent(t *testing.T) {
 			}, bubble.Brisk()...)
 		})
 	}
+}
+
+// A party of a double barrier waits until the others have come.
+func TestASnapshotOfAParty(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(b *bubble.World) {
+		w := &world{World: b, Session: b.Session(session.WithNamespace("/some/where")), other: b.Session(session.WithNamespace("/some/where"))}
+		d, began := must(barrier.NewDouble(w.Session, path, 2, barrier.WithName("a"))), time.Now()
+		entered := bubble.Begin(func() error { _, err := d.Enter(w.minute()); return err })
+		time.Sleep(10 * time.Second)
+		rows := w.Snapshot().Waiting
+		require.Len(w, rows, 1)
+		require.Regexp(w, `test/events/snapshot_test.go:\d+$`, rows[0].Asked)
+		rows[0].Asked = ""
+		require.Equal(w, session.Waiting{Recipe: "barrier", Path: "/some/where" + path, Name: "a", Since: began, State: "waiting"}, rows[0])
+		must(barrier.NewDouble(w.other, path, 2)).Arrive()
+		require.NoError(w, <-entered)
+		require.Empty(w, w.Snapshot().Waiting)
+	}, bubble.Brisk()...)
 }
 
 // Of what is held it shows the token, since when, which attempt of an item it is, who asked for it,
