@@ -121,7 +121,6 @@ type Tenure struct {
 	told  sync.Once // by the first of its end and its grant, so that they are in order
 	given bool      // otherwise the wait was withdrawn before, and nothing is told
 	ended sync.Once // its end is told
-	over  bool      // the hold has ended; with the host's mutex
 	hold  *session.Hold
 	alarm atomic.Pointer[time.Timer] // warns while it lasts
 }
