@@ -40,6 +40,7 @@ type Session struct {
 	sender sender
 	znodes znodes
 	file   *sessionFile // nil: there is none
+	trees  treeSet
 }
 
 // State is the state of a session.
