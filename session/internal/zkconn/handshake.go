@@ -181,6 +181,7 @@ func (h *handshake) goUp() (slow bool, after time.Duration, err error) {
 		h.socket.since, h.socket.link.patience = time.Now(), c.session.timeout*2/3
 		slow = h.socket.slowest >= c.session.timeout/hasteShare
 		c.group.near.Store(false) // this server may be far away
+		clear(c.roots)
 		h.socket.detectStalls()
 		c.events = append(c.events, Up{
 			SessionID: c.session.id, Timeout: c.session.timeout, Server: h.socket.at.server, Address: h.socket.at.address, Asked: h.askedAt, Created: h.created,

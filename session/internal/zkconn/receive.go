@@ -63,6 +63,7 @@ func (w *socket) fire(ev jute.Event) {
 	switch ev.Type {
 	case jute.NodeCreated, jute.NodeDeleted, jute.NodeDataChanged, jute.NodeChildrenChanged:
 		c.events = append(c.events, Fired{Type: ev.Type, Path: ev.Path})
+		c.fireAbove(ev)
 	}
 }
 
@@ -172,10 +173,14 @@ func (w *socket) settle(r *request) (err error) {
 		if r.ask.Watch {
 			c.arm(r)
 		}
+		c.rootSettled(r)
 		if r.reply.Err == jute.OK && proves(r.ask.Op) {
 			c.events = append(c.events, Proved{Sent: r.sentAt, Write: r.ask.Op.Writes()})
 		} else if w.tellsOfLife(r.sentAt) {
 			c.events = append(c.events, Heard{Sent: r.sentAt})
+		}
+		if r.told != nil {
+			c.events = append(c.events, Answered{r.told})
 		}
 	})
 	if after > 0 { // it is known only now that the server takes requests

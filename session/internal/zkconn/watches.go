@@ -103,7 +103,9 @@ func (c *Conn) unwatchLocally(watches []Watch) (done bool, err error) {
 		return false, nil
 	}
 	for _, w := range watches {
-		delete(c.core.watches, w)
+		if !c.core.keeps(w.Path) {
+			delete(c.core.watches, w)
+		}
 	}
 	return true, nil
 }

@@ -1,0 +1,162 @@
+package trees
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// Tree is a copy of the znodes below a path, which never changes. Trees share what is the same in
+// them.
+type Tree struct {
+	Root  *Node // nil: there is none
+	Zxid  int64 // the last transaction that it has seen all of; 0: not known
+	Stale bool  // the connection is down
+}
+
+// Node is a znode of a tree. Those who have a Tree see nothing of it change.
+type Node struct {
+	Data   []byte
+	Stat   jute.Stat
+	Unread error // why it could not be read, or its children; nil: it was
+
+	kids *kids  // nil: none
+	gen  uint32 // see Machine.gen
+	read bool   // it was read, or could not be: else it is not shown
+}
+
+type kids struct {
+	gen  uint32
+	list []child // by name
+}
+
+type child struct {
+	name string
+	node *Node
+}
+
+func (n *Node) children() []child {
+	if n == nil || n.kids == nil {
+		return nil
+	}
+	return n.kids.list
+}
+
+func (n *Node) child(name string) *Node {
+	list := n.children()
+	if i, found := search(list, name); found {
+		return list[i].node
+	}
+	return nil
+}
+
+func search(list []child, name string) (int, bool) {
+	return slices.BinarySearchFunc(list, name, func(c child, name string) int { return strings.Compare(c.name, name) })
+}
+
+// find is the node at a path below this one, shown or not; nil: there is none.
+func (n *Node) find(path string) *Node {
+	if path == "" {
+		return n
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if n = n.child(name); n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
+// At is the node at a path below this one, "" being this one; nil: there is none.
+func (n *Node) At(path string) *Node {
+	if found := n.find(path); found != nil && found.read {
+		return found
+	}
+	return nil
+}
+
+// Below are the children, by name.
+func (n *Node) Below() iter.Seq2[string, *Node] {
+	return func(yield func(string, *Node) bool) {
+		for _, c := range n.children() {
+			if c.node.read && !yield(c.name, c.node) {
+				return
+			}
+		}
+	}
+}
+
+// Changed are the nodes that are not the same in two trees, by path; nil: it is gone. Those above
+// come first.
+func Changed(before, after *Node) iter.Seq2[string, *Node] {
+	return func(yield func(string, *Node) bool) { changed("", before, after, yield) }
+}
+
+func changed(path string, before, after *Node, yield func(string, *Node) bool) bool {
+	if before == after {
+		return true
+	}
+	was, is := before.At(""), after.At("")
+	if (was == nil) != (is == nil) || was != nil && !was.same(is.Data, &is.Stat, is.Unread) {
+		if !yield(path, is) {
+			return false
+		}
+	}
+	a, b := was.children(), is.children()
+	for len(a) > 0 || len(b) > 0 {
+		var old, now *Node
+		var name string
+		if len(b) == 0 || len(a) > 0 && a[0].name <= b[0].name {
+			name, old = a[0].name, a[0].node
+		} else {
+			name = b[0].name
+		}
+		if len(b) > 0 && b[0].name == name {
+			now, b = b[0].node, b[1:]
+		}
+		if old != nil {
+			a = a[1:]
+		}
+		if !changed(Join(path, name), old, now, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// same tells whether a node is this one, with the same data. What changes without an event, or by
+// its children alone, does not count.
+func (n *Node) same(data []byte, stat *jute.Stat, unread error) bool {
+	return n.Stat.Czxid == stat.Czxid && n.Stat.Mzxid == stat.Mzxid && text(n.Unread) == text(unread) && bytes.Equal(n.Data, data)
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// Join is the path of a child.
+func Join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "/" + name
+}
+
+func parentOf(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 0)] }
+
+// all visits a node and those below it.
+func (n *Node) all(path string, visit func(path string, n *Node)) {
+	if n == nil {
+		return
+	}
+	visit(path, n)
+	for _, c := range n.children() {
+		c.node.all(Join(path, c.name), visit)
+	}
+}
