@@ -92,7 +92,7 @@ func (p *Pipeline) Results() []Result {
 			results[i].Err = ErrNoReply
 		}
 		if r.answered.Closed() {
-			results[i] = Result{r.reply.Path, fromWire(&r.reply.Stat), r.reply.Data, r.reply.Names, r.verdict(&r.ask, r.reply.Err)}
+			results[i] = Result{r.reply.Path, FromWire(&r.reply.Stat), r.reply.Data, r.reply.Names, r.verdict(&r.ask, r.reply.Err)}
 		}
 	}
 	return results
