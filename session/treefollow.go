@@ -206,7 +206,7 @@ func (t *sharedTree) run() {
 			cause = err
 			return
 		case definite(err):
-			s.sender.pause(t.ctx, backoff(try))
+			s.sender.pause(t.ctx, backoff(s.sender.tasks.source, try))
 			at = connRef{}
 		default:
 			at = at.lost(err)
@@ -354,7 +354,7 @@ func (t *sharedTree) follow() error {
 				try = 1
 				continue
 			}
-			t.session.sender.pause(t.ctx, backoff(try))
+			t.session.sender.pause(t.ctx, backoff(t.session.sender.tasks.source, try))
 			t.within(e, func(t *sharedTree) { t.machine.Again() })
 			continue
 		}
