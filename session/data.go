@@ -35,8 +35,8 @@ func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
 	return r.value, Stat(r.stat), s.space.failed("get", path, err)
 }
 
-// Exists reports whether a znode exists. It is no error if the znode does not exist, and no
-// permission is needed. Other errors are those of [Session.Get].
+// Exists reports whether a znode exists. It is no error if the znode does not exist. Servers before
+// 3.8.4 and 3.9.2 tell it without a permission. Other errors are those of [Session.Get].
 func (s *Session) Exists(ctx context.Context, path string) (Stat, bool, error) {
 	r, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (r read[struct{}], err error) {
 		r.stat, r.exists, err = c.Exists(at, false)

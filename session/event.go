@@ -59,7 +59,7 @@ const (
 	EventRevokeAsked // another client asks for the possession
 	EventReady       // the leader says that it is ready (since the grant)
 
-	EventItemPut     // items were put into a queue, or, with Err, were not: Attempt is how many, Name the first (the call)
+	EventItemPut     // items were put into a queue, or, with Err, were not (To: "full", "duplicate", ""): Attempt is how many, Name the first (the call)
 	EventItemClaimed // an item was claimed
 	EventItemSettled // an item is done with: To is "acknowledged", "returned" or "lost" (since it was claimed)
 	EventItemDead    // an item has become a dead letter, by Err; EventItemSettled tells the end of its possession

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,7 @@ func (o *observer) on(s *session.Session, ev session.Event) {
 			o.losses.Add(ctx, 1, possession())
 		}
 	case session.EventItemPut:
+		failed = cmp.Or(ev.To, failed)
 		o.operation.Record(ctx, took, messaging("put"))
 		o.sent.Add(ctx, int64(ev.Attempt), messaging("put"))
 	case session.EventItemClaimed:
@@ -75,6 +77,7 @@ func (o *observer) on(s *session.Session, ev session.Event) {
 }
 
 // errorTypes are the values of the attribute error.type. Of several that fit, it is the first one.
+// None is of a recipe: programs would link what they do not use.
 var errorTypes = []struct {
 	err  error
 	name string
@@ -86,9 +89,6 @@ var errorTypes = []struct {
 	{session.ErrUntrusted, "untrusted"},
 	{session.ErrSuspended, "suspended"},
 	{session.ErrRestarted, "restarted"},
-	{queue.ErrOverdue, "overdue"},
-	{queue.ErrFull, "full"},
-	{queue.ErrDuplicate, "duplicate"},
 	{session.ErrTooLarge, "too_large"},
 	{session.ErrNoAuth, "no_auth"},
 	{session.ErrUnknownOutcome, "unknown_outcome"},

@@ -108,7 +108,7 @@ func TestInstruments(t *testing.T) {
 			{Kind: session.EventReleased, Recipe: "lock", Path: "/l", Took: time.Second},
 			{Kind: session.EventLost, Recipe: "lock", Path: "/l", Took: time.Minute, Err: fmt.Errorf("secret: %w", session.ErrExpired)},
 			{Kind: session.EventItemPut, Recipe: "queue", Path: "/q", Attempt: 7, Took: 20 * time.Millisecond},
-			{Kind: session.EventItemPut, Recipe: "queue", Path: "/q", Attempt: 1, Took: time.Millisecond, Err: fmt.Errorf("secret: %w", queue.ErrFull)},
+			{Kind: session.EventItemPut, Recipe: "queue", Path: "/q", Attempt: 1, To: "full", Took: time.Millisecond, Err: fmt.Errorf("secret: %w", queue.ErrFull)},
 			{Kind: session.EventItemClaimed, Recipe: "queue", Path: "/q", Took: time.Hour},
 			{Kind: session.EventItemSettled, Recipe: "queue", Path: "/q", To: "acknowledged", Took: 400 * time.Millisecond},
 			{Kind: session.EventItemSettled, Recipe: "queue", Path: "/q", To: "returned", Took: 4 * time.Second},

@@ -103,11 +103,11 @@ func answer(f func(ctx context.Context, body []byte) (any, error)) http.HandlerF
 // serving serves requests, and operators, while the application runs. It comes last among the
 // options: so requests end before the workers do.
 func serving(requests, debug string) fx.Option {
-	return fx.Options(served[operators](debug), served[http.Handler](requests))
+	return fx.Options(served[operators]("listening for operators", debug), served[http.Handler]("listening", requests))
 }
 
-// served serves a handler of the graph, or not if there is no address.
-func served[H http.Handler](address string) fx.Option {
+// served serves a handler of the graph, or not if there is no address; says is the line of the log.
+func served[H http.Handler](says, address string) fx.Option {
 	if address == "" {
 		return fx.Options()
 	}
@@ -119,7 +119,7 @@ func served[H http.Handler](address string) fx.Option {
 				if err != nil {
 					return err
 				}
-				log.Info("listening", "address", l.Addr().String())
+				log.Info(says, "address", l.Addr().String())
 				go func() { // ends with the server
 					if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 						log.Error("the HTTP server has failed", "error", err)

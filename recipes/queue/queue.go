@@ -140,8 +140,19 @@ func (q *Queue) put(ctx context.Context, data [][]byte, opts []PutOption) ([]str
 	case err == nil && o.id != "":
 		ids = []string{o.id}
 	}
-	q.tell(session.Event{Kind: session.EventItemPut, Name: append(ids, o.id)[0], Attempt: len(data), Took: time.Since(began), Err: err})
+	q.tell(session.Event{Kind: session.EventItemPut, Name: append(ids, o.id)[0], Attempt: len(data), To: refusal(err), Took: time.Since(began), Err: err})
 	return ids, err
+}
+
+// refusal is the word for why nothing was put, in events.
+func refusal(err error) string {
+	switch {
+	case errors.Is(err, ErrFull):
+		return "full"
+	case errors.Is(err, ErrDuplicate):
+		return "duplicate"
+	}
+	return ""
 }
 
 // milliseconds rounds up: nothing is early.
