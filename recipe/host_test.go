@@ -109,6 +109,23 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// The end of a possession may be told before Host.Hold has returned, by another goroutine.
+func TestAPossessionIsGivenBeforeItEnds(t *testing.T) {
+	var kinds []session.EventKind
+	hook := session.WithEvents(func(_ *session.Session, ev session.Event) {
+		if ev.Token == 7 {
+			kinds = append(kinds, ev.Kind)
+		}
+	})
+	inBubble(t, func(g *ground) {
+		tenure := recipe.NewTenure(g.h, session.Event{Kind: session.EventGranted, Token: 7})
+		tenure.End(session.ErrExpired, true)
+		tenure.Begin()
+		synctest.Wait()
+		require.Equal(g, []session.EventKind{session.EventGranted, session.EventLost}, kinds)
+	}, hook)
+}
+
 func TestCloseWithoutAnAnswer(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		f := g.plant("a")

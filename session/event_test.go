@@ -131,6 +131,33 @@ func TestTheEndOfAPossessionIsToldBeforeItsReason(t *testing.T) {
 	})
 }
 
+// What the session tells while the end of a possession is still being told, by another goroutine,
+// comes behind the reason of that end.
+func TestLaterEventsWaitForTheEndOfAPossession(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		var told seen
+		s, c := w.openClient(told.hook())
+		j := c.inQueue(w)
+		finish := make(chan struct{})
+		_, err := c.Hold(1, j.Path, j.Stat.Czxid, func(error) { <-finish })
+		require.NoError(w, err)
+		told.take()
+		w.srv.Kill(0)
+		time.Sleep(10 * time.Second)
+		require.Equal(w, session.Untrusted, s.Status().State)
+		require.Equal(w, []string{"suspended"}, told.kinds())
+		require.NoError(w, w.srv.Restart(0))
+		time.Sleep(10 * time.Second)
+		require.Equal(w, session.Connected, s.Status().State)
+		require.Empty(w, told.kinds())
+		close(finish)
+		all := told.kinds()
+		require.Len(w, all, 2)
+		require.Contains(w, all[0], "untrusted")
+		require.Contains(w, all[1], "connected")
+	})
+}
+
 // A hook that does not keep up loses events of recipes, and is told how many; none of the session's
 // own, nor the last. The other hooks lose nothing.
 func TestAFloodOfEvents(t *testing.T) {
