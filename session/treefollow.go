@@ -12,104 +12,10 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// treeSet are the trees of a session. Its mutex is taken before a tree's.
+// treeSet are the trees of a session.
 type treeSet struct {
-	mu  sync.Mutex
+	mu  sync.Mutex // guards the trees too
 	all map[treeKey]*sharedTree
-}
-
-// join gives a reader its tree. first: that has to be run.
-func (a *treeSet) join(ctx context.Context, s *Session, key treeKey, r *treeReader) (t *sharedTree, first bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if t = a.all[key]; t == nil {
-		first = true
-		t = &sharedTree{
-			session: s, key: key, at: s.space.path(key.path), wake: make(chan struct{}, 1),
-			machine: trees.New(key.depth, key.most), readers: make(map[*treeReader]struct{}),
-		}
-		t.ctx, t.cancel = context.WithCancel(s.tasks.life)
-		if a.all == nil {
-			a.all = make(map[treeKey]*sharedTree)
-		}
-		a.all[key] = t
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.readers[r] = struct{}{}
-	if t.last != nil {
-		r.offer(t.last, nil)
-	}
-	r.stop = context.AfterFunc(ctx, func() { a.leave(t, r) })
-	return t, first
-}
-
-// leave takes a reader off. With the last one the tree ends.
-func (a *treeSet) leave(t *sharedTree, r *treeReader) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, is := t.readers[r]; is {
-		delete(t.readers, r)
-		close(r.c)
-	}
-	if len(t.readers) == 0 {
-		a.remove(t)
-		t.cancel()
-	}
-}
-
-// remove lets the next reader begin anew. With the mutex.
-func (a *treeSet) remove(t *sharedTree) {
-	if a.all[t.key] == t {
-		delete(a.all, t.key)
-	}
-}
-
-// has tells whether a tree has its root there.
-func (a *treeSet) has(at string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, t := range a.all {
-		if t.at == at {
-			return true
-		}
-	}
-	return false
-}
-
-// each does something with the trees that follow an epoch, with their mutexes.
-func (a *treeSet) each(e *epoch, do func(t *sharedTree)) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, t := range a.all {
-		t.within(e, do)
-	}
-}
-
-// fired takes an event.
-func (a *treeSet) fired(e *epoch, ev zkconn.Fired) {
-	a.each(e, func(t *sharedTree) {
-		if path, within := t.relative(ev.Path); within {
-			t.machine.Event(ev.Type, path)
-			t.nudge()
-		}
-	})
-}
-
-// down takes the loss of a connection, or the end of an epoch with its cause. What a tree knows is
-// forgotten if the servers may have, or if something here has failed.
-func (a *treeSet) down(e *epoch, cause error) {
-	a.each(e, func(t *sharedTree) {
-		t.down = true
-		t.machine.Down()
-		t.publish()
-		if errors.Is(cause, ErrDataLoss) || errors.Is(cause, ErrRestarted) {
-			t.machine.Forget()
-		}
-		t.nudge()
-	})
 }
 
 // sharedTree is a tree that any number of readers share, for as long as it has one. The goroutine
@@ -122,37 +28,113 @@ type sharedTree struct {
 	ctx     context.Context // ends with the session, and when nobody reads the tree any more
 	cancel  context.CancelFunc
 	wake    chan struct{} // full: there may be something to do
-	// Of its goroutine.
-	asks  *zkconn.Tree // on the connection of the last epoch that it has followed
-	lost  losses       // at the request for its watch
-	plain bool         // it has no such watch: the servers lack it
-	cuts  int          // connections in a row that were lost soon, with reads on them
+	lost    losses        // at the request for its watch; of its goroutine
 
-	mu      sync.Mutex // guards what follows
-	machine *trees.Machine
+	// Under the set's mutex. The first two are set by its goroutine.
 	epoch   *epoch // that it follows
-	down    bool   // the connection was lost that it has followed: answers on another do not count
+	plain   bool   // it has no such watch: the servers lack it
+	machine *trees.Machine
 	readers map[*treeReader]struct{}
 	last    *trees.Tree // as published
 }
 
-// mostTreeReads is how many reads of a tree are under way at a time.
-const mostTreeReads = 512
+// mostTreeReads is how many reads of a tree are asked for at a time.
+const mostTreeReads = 1024
 
-func (t *sharedTree) within(e *epoch, do func(t *sharedTree)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.epoch == e {
+// join gives a reader its tree. first: that has to be run.
+func (a *treeSet) join(ctx context.Context, s *Session, key treeKey, r *treeReader) (t *sharedTree, first bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t = a.all[key]; t == nil {
+		first = true
+		t = &sharedTree{session: s, key: key, at: s.space.path(key.path), wake: make(chan struct{}, 1), readers: make(map[*treeReader]struct{})}
+		t.ctx, t.cancel = context.WithCancel(s.tasks.life)
+		t.forget()
+		if a.all == nil {
+			a.all = make(map[treeKey]*sharedTree)
+		}
+		a.all[key] = t
+	}
+	t.readers[r] = struct{}{}
+	if t.last != nil {
+		r.offer(t.last, nil)
+	}
+	r.stop = context.AfterFunc(ctx, func() { a.leave(t, r) })
+	return t, first
+}
+
+// leave takes a reader off. With the last one the tree ends.
+func (a *treeSet) leave(t *sharedTree, r *treeReader) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, is := t.readers[r]; is {
+		delete(t.readers, r)
+		close(r.c)
+	}
+	if len(t.readers) == 0 {
+		a.remove(t)
+	}
+}
+
+// remove ends a tree. The next reader begins anew. With the mutex.
+func (a *treeSet) remove(t *sharedTree) {
+	if a.all[t.key] == t {
+		delete(a.all, t.key)
+	}
+	t.cancel()
+}
+
+// has tells whether a tree has its root there.
+func (a *treeSet) has(at string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for key := range a.all {
+		if a.all[key].at == at {
+			return true
+		}
+	}
+	return false
+}
+
+// each does something with the trees that follow an epoch, and wakes them.
+func (a *treeSet) each(e *epoch, do func(t *sharedTree)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range a.all {
+		if t.epoch != e {
+			continue
+		}
 		do(t)
+		select {
+		case t.wake <- struct{}{}:
+		default:
+		}
 	}
 }
 
-func (t *sharedTree) nudge() {
-	select {
-	case t.wake <- struct{}{}:
-	default:
-	}
+// fired takes an event.
+func (a *treeSet) fired(e *epoch, ev zkconn.Fired) {
+	a.each(e, func(t *sharedTree) {
+		if path, within := t.relative(ev.Path); within {
+			t.machine.Event(ev.Type, path)
+		}
+	})
 }
+
+// down takes the loss of a connection, or the end of an epoch with its cause. What a tree knows is
+// forgotten if the servers may have, or if something here has failed.
+func (a *treeSet) down(e *epoch, cause error) {
+	a.each(e, func(t *sharedTree) {
+		t.machine.Down()
+		t.publish()
+		if errors.Is(cause, ErrDataLoss) || errors.Is(cause, ErrRestarted) {
+			t.forget()
+		}
+	})
+}
+
+// forget has everything read anew. With the mutex.
+func (t *sharedTree) forget() { t.machine = trees.New(t.key.depth, t.key.most, t.plain) }
 
 // relative is a path from the root on; false if it is elsewhere.
 func (t *sharedTree) relative(path string) (string, bool) {
@@ -182,22 +164,29 @@ func (t *sharedTree) publish() time.Time {
 	return again
 }
 
+// told passes on what a connection has told, unless its epoch is over.
+func (t *sharedTree) told(e *epoch, do func(m *trees.Machine)) {
+	t.session.trees.mu.Lock()
+	defer t.session.trees.mu.Unlock()
+	if t.epoch == e {
+		do(t.machine)
+		t.publish()
+	}
+}
+
 // run follows the tree until nobody reads it any more, or there is too much, or the session ends.
 func (t *sharedTree) run() {
 	var cause error
 	defer func() { t.end(cause) }()
-	s := t.session
+	q := t.session.sender
 	var at connRef
 	for try := 1; ; try++ {
 		var err error
-		if at, err = s.sender.conn(t.ctx, nil, at); err != nil {
+		if at, err = q.conn(t.ctx, nil, at); err != nil {
 			return
 		}
-		t.asks = at.epoch.conn.Tree(t.at)
-		began := time.Now()
 		if err = t.attach(at.epoch); err == nil {
-			try = 1
-			err = t.follow()
+			err = t.follow(at.epoch)
 		}
 		switch {
 		case t.ctx.Err() != nil:
@@ -206,160 +195,100 @@ func (t *sharedTree) run() {
 			cause = err
 			return
 		case definite(err):
-			s.sender.pause(t.ctx, backoff(s.sender.tasks.source, try))
 			at = connRef{}
 		default:
 			at = at.lost(err)
-			if time.Since(began) > time.Minute {
-				t.cuts = 0 // then it was not for what is read
+			if !errors.Is(err, zkconn.ErrCutOff) {
+				try = 0 // it was not for what the tree asks
 			}
-			if errors.Is(err, zkconn.ErrCutOff) {
-				t.cuts++
-			}
-			s.sender.pauseAfterLoss(t.ctx, t.cuts)
 		}
+		q.pauseAfterLoss(t.ctx, try)
 	}
 }
 
 // end closes what the readers have, and gives the watch back.
 func (t *sharedTree) end(cause error) {
-	s := t.session
-	s.trees.mu.Lock()
-	s.trees.remove(t)
-	t.mu.Lock()
+	a := &t.session.trees
+	a.mu.Lock()
+	a.remove(t)
 	for r := range t.readers {
 		if cause != nil {
-			r.offer(&trees.Tree{}, s.space.failed("watch tree", t.key.path, cause))
+			r.offer(&trees.Tree{}, t.session.space.failed("watch tree", t.key.path, cause))
 		}
-		delete(t.readers, r)
 		close(r.c)
 		r.stop()
 	}
-	t.mu.Unlock()
-	s.trees.mu.Unlock()
-	t.cancel()
-	if t.asks != nil && !t.plain {
-		_ = t.asks.Unwatch(func() bool { return s.trees.has(t.at) }) // without a connection there is no watch
+	clear(t.readers)
+	a.mu.Unlock()
+	if t.epoch != nil && !t.plain {
+		t.epoch.conn.Unfollow(t.at, func() bool { return a.has(t.at) })
 	}
 }
 
-// attach begins to follow on a connection. First it sets the watch, and then has the server tell
-// what has changed before: servers set such a watch without telling that.
+// attach begins to follow on a connection: with a watch, or else it forgets what it knows, and each
+// read is to arm a watch.
 func (t *sharedTree) attach(e *epoch) error {
-	t.mu.Lock()
-	first := t.epoch != e
-	t.epoch, t.down = e, false
-	if first && t.plain {
-		t.machine.Forget() // its watches have ended with the epoch before
+	a, watches := &t.session.trees, make(map[zkconn.Watch]bool)
+	a.mu.Lock()
+	if t.epoch = e; t.plain {
+		t.forget()
 	}
-	t.machine.Down()
-	zxid, data, children := t.machine.Known()
-	t.mu.Unlock()
+	since := t.machine.Resume(func(path string, children bool) {
+		path = t.absolute(path)
+		if watches[zkconn.Watch{Path: path}] = false; children {
+			watches[zkconn.Watch{Path: path, Children: true}] = false
+		}
+	})
+	a.mu.Unlock()
+	probed := func(zxid int64) { t.told(e, func(m *trees.Machine) { m.Probed(zxid) }) }
 	if t.plain {
-		return t.attachPlain(e)
+		e.conn.KeepWatches()
+		probed(0)
+		return nil
 	}
 	refresh := func(at string) {
-		t.within(e, func(t *sharedTree) {
-			path, _ := t.relative(at)
-			t.machine.Refresh(path)
-		})
+		path, _ := t.relative(at)
+		t.told(e, func(m *trees.Machine) { m.Event(jute.NodeCreated, path) })
 	}
-	if len(data) > 0 { // the root is the first, and is not probed when it has its watch
-		if err := t.asks.Probe(zxid, t.watches(data[:1], children[:1]), refresh, func(int64) {}); err != nil {
-			return err
-		}
-		data, children = data[1:], children[1:]
-	} else {
-		refresh(t.at)
-	}
-	switch err := t.lost.try(e.conn, func(c *zkconn.Conn) error { return c.Tree(t.at).Watch() }); {
+	err := t.lost.try(e.conn, func(c *zkconn.Conn) error { return c.Follow(t.at, since, watches, refresh, probed) })
+	switch {
 	case err == nil:
-		return t.asks.Probe(zxid, t.watches(data, children), refresh, func(zxid int64) { t.probed(e, zxid) })
-	case !definite(err) || errors.Is(err, zkconn.ErrThrottled):
+		t.lost = losses{}
+		return nil
+	case !definite(err), errors.Is(err, zkconn.ErrThrottled), errors.Is(err, zkconn.ErrCalledOff):
 		return err
-	default:
-		t.plain = true
-		t.session.log.Warn("the servers have no watch for a whole tree: each znode has its own", "path", t.session.Path(t.key.path), "cause", err)
 	}
-	t.within(e, func(t *sharedTree) {
-		t.machine.SetPlain()
-		t.machine.Down()
-	})
-	return t.attachPlain(e)
-}
-
-// attachPlain is attach where each read arms a watch. The session has armed them again, and what
-// has changed was told right then.
-func (t *sharedTree) attachPlain(e *epoch) error {
-	t.asks.Keep()
-	root := []jute.Request{{Op: jute.OpGetData, Path: t.at}}
-	return t.asks.Read(root, true, func(ask *jute.Request, r jute.Result, err error, zxid int64) {
-		t.told(e, ask, r, err, zxid)
-		t.probed(e, zxid)
-	})
-}
-
-func (t *sharedTree) watches(data, children []string) (all []zkconn.Watch) {
-	for _, path := range data {
-		all = append(all, zkconn.Watch{Path: t.absolute(path)})
-	}
-	for _, path := range children {
-		all = append(all, zkconn.Watch{Path: t.absolute(path), Children: true})
-	}
-	return all
-}
-
-// probed takes that all changes were told.
-func (t *sharedTree) probed(e *epoch, zxid int64) {
-	t.within(e, func(t *sharedTree) {
-		if !t.down {
-			t.machine.Probed(zxid)
-			t.publish()
-		}
-	})
-}
-
-// told takes an answer.
-func (t *sharedTree) told(e *epoch, ask *jute.Request, r jute.Result, err error, zxid int64) {
-	t.within(e, func(t *sharedTree) {
-		if path, within := t.relative(ask.Path); within && !t.down {
-			t.machine.Answer(trees.Read{Path: path, Op: ask.Op}, &r, err, zxid, errors.Is(err, ErrNoNode))
-			t.publish()
-		}
-	})
+	t.session.log.Warn("the servers have no watch for a whole tree: each znode has its own", "path", t.session.Path(t.key.path), "cause", err)
+	a.mu.Lock()
+	t.plain = true
+	a.mu.Unlock()
+	return t.attach(e)
 }
 
 // follow reads what is dirty until the connection is lost.
-func (t *sharedTree) follow() error {
+func (t *sharedTree) follow(e *epoch) error {
+	a, q := &t.session.trees, t.session.sender
 	for try := 1; ; {
-		t.mu.Lock()
-		e, again := t.epoch, t.publish()
-		most := mostTreeReads
-		if t.cuts > 1 {
-			most = 1 // servers may hang up at many in one
-		}
-		reads, full, down := t.machine.Next(most), t.machine.Full(), t.down
-		t.mu.Unlock()
+		a.mu.Lock()
+		again := t.publish()
+		reads, full, live := t.machine.Next(mostTreeReads), t.machine.Full(), t.machine.Live()
+		a.mu.Unlock()
+		var due <-chan time.Time
 		switch {
 		case full:
 			return ErrTooMany
-		case down:
+		case !live:
 			return zkconn.ErrNotSent
 		case len(reads) > 0:
-			err := t.ask(e, reads)
-			if err != nil && !errors.Is(err, zkconn.ErrThrottled) {
+			if busy, err := t.ask(e, reads); err != nil {
 				return err
-			}
-			if try++; err == nil {
+			} else if try++; !busy {
 				try = 1
 				continue
 			}
-			t.session.sender.pause(t.ctx, backoff(t.session.sender.tasks.source, try))
-			t.within(e, func(t *sharedTree) { t.machine.Again() })
+			q.pause(t.ctx, backoff(q.tasks.source, try))
 			continue
-		}
-		var due <-chan time.Time
-		if !again.IsZero() {
+		case !again.IsZero():
 			due = time.After(time.Until(again))
 		}
 		select {
@@ -373,18 +302,23 @@ func (t *sharedTree) follow() error {
 	}
 }
 
-func (t *sharedTree) ask(e *epoch, reads []trees.Read) error {
-	var asks []jute.Request
+// ask asks and waits for the answers. busy: the server is overloaded, and has not carried out some.
+func (t *sharedTree) ask(e *epoch, reads []trees.Read) (busy bool, err error) {
+	var p zkconn.Pipeline
 	for _, r := range reads {
-		ask := jute.Request{Op: r.Op, Path: t.absolute(r.Path)}
-		if err := validate(ask.Path); err != nil {
-			t.told(e, &ask, jute.Result{}, err, 0)
+		told := func(a *jute.Reply, err error) { t.told(e, func(m *trees.Machine) { m.Answer(r, a, err) }) }
+		path := t.absolute(r.Path)
+		if err := validate(path); err != nil {
+			told(new(jute.Reply), err)
 			continue
 		}
-		asks = append(asks, ask)
+		p.AddTold(jute.Request{Op: r.Op, Path: path, Watch: t.plain}, func(a *jute.Reply, err error) {
+			busy = busy || a.Err == jute.ThrottledOp
+			told(a, err)
+		})
 	}
-	if len(asks) == 0 {
-		return nil
+	if _, err = p.Send(e.conn); err != nil {
+		return false, err
 	}
-	return t.asks.Read(asks, t.plain, func(ask *jute.Request, r jute.Result, err error, zxid int64) { t.told(e, ask, r, err, zxid) })
+	return busy, nil
 }

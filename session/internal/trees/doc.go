@@ -4,9 +4,8 @@
 //
 //	                    Event: what is dirty
 //	                      │
-//	Down ─▶ Probed ─▶ todo ──Next──▶ asked ──Answer──▶ nothing dirty ──Due──▶ a Tree, and its Zxid
-//	                      ▲             │                                 └─▶ after a second: Zxid 0
-//	                      └──── Again ──┘
+//	Down ─▶ Resume ─▶ Probed ─▶ queue ──Next──▶ Answer ──▶ nothing dirty ──Due──▶ a Tree, and its Zxid
+//	                                                           └─▶ after a second: Zxid 0
 //
 // An answer has seen all that was told before it. So when nothing is dirty, the copy is the
 // server's state as of the last answer.

@@ -1,7 +1,7 @@
 package trees
 
 import (
-	"maps"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,37 +11,39 @@ import (
 
 // Machine keeps a tree. It is used by one goroutine at a time. Paths are relative, "" is the root.
 type Machine struct {
-	depth int // of what is kept below the root; 0: any
-	most  int // nodes
-	plain bool
+	depth int  // of what is kept below the root; 0: any
+	most  int  // nodes
+	plain bool // each read arms a watch, rather than that one watch tells of all
 
-	root    *Node
-	gen     uint32 // nodes of another one belong to trees that were published
-	count   int    // nodes
-	changed bool   // something differs from the tree that was published last
-	zxid    int64  // in the last answer
+	root    *Node // not nil: a missing one is not shown
+	gen     uint32
+	count   int   // nodes
+	changed bool  // something differs from the tree that was published last
+	zxid    int64 // in the last answer
 
-	todo    map[string]task
-	queue   []Read // to be asked; some need not be any more
-	walking int    // tasks of the first walk
-	walked  bool   // everything was read once
-	probing bool   // it is not known yet what has changed since zxid
+	link   link
+	todo   [3]int // how many nodes have their data, names, birth to be read
+	queue  []Read // to be asked; some need not be any more
+	walked bool   // everything was read once
 
-	unread  map[string]struct{} // what could not be read
-	retries int                 // of these, in a row
-	retry   time.Time           // the next; zero: it is not known yet
+	unread  bool      // some nodes could not be read
+	retries int       // of these, in a row
+	retry   time.Time // the next; zero: it is not known yet
 
 	last  *Tree     // as published
 	since time.Time // when something was dirty first, or what is not known to be whole was published; zero: nothing is
 }
 
-// task is what is to be read of a znode.
-type task struct {
-	want   aspect
-	queued aspect // of that: in the queue, or asked
-	walk   bool
-}
+// link is the state of the connection.
+type link uint8
 
+const (
+	down    link = iota
+	probing      // it is not known yet what has changed since zxid
+	live
+)
+
+// aspect is what is to be read of a node.
 type aspect uint8
 
 const (
@@ -56,16 +58,6 @@ type Read struct {
 	Op   jute.Op
 }
 
-func (r Read) aspect() aspect {
-	switch r.Op {
-	case jute.OpGetData:
-		return data
-	case jute.OpExists:
-		return birth
-	}
-	return names
-}
-
 const (
 	patience     = time.Second // after which a tree is published that is not known to be whole
 	shortestRest = time.Second // before what could not be read is read again, …
@@ -73,152 +65,150 @@ const (
 )
 
 // New makes a machine that keeps so many levels below the root (0: all), and so many nodes at most.
-func New(depth, most int) *Machine {
-	m := &Machine{depth: depth, most: most}
-	m.Forget()
-	return m
-}
-
-// Forget forgets what was read. What was published is published no more.
-func (m *Machine) Forget() {
-	m.root, m.count, m.zxid, m.probing, m.walked, m.walking = nil, 0, 0, false, false, 0
-	m.todo, m.queue, m.unread, m.changed = make(map[string]task), nil, make(map[string]struct{}), true
-	m.want("", data|names)
-}
-
-// SetPlain says that each read arms a watch, rather than that one watch tells of all. What was read
-// is forgotten.
-func (m *Machine) SetPlain() {
-	m.plain = true
-	m.Forget()
+// plain: each read arms a watch, rather than that one watch tells of all.
+func New(depth, most int, plain bool) *Machine {
+	return &Machine{depth: depth, most: most, plain: plain, root: new(Node), count: 1}
 }
 
 // Full tells that there are more nodes than the machine keeps.
 func (m *Machine) Full() bool { return m.count > m.most }
 
-// Down says that the connection is lost: nothing is told any more until [Machine.Probed].
-func (m *Machine) Down() {
-	m.probing = true
-	for path := range m.todo {
-		if n := m.root.find(path); n != nil && !n.read {
-			m.want(path, data|names) // what came below it meanwhile was not told either
-		}
-	}
-	m.Again()
-}
+// Live tells whether there is a connection on which [Machine.Probed] was called.
+func (m *Machine) Live() bool { return m.link == live }
 
-// Again says that what was asked and not answered is to be asked again.
-func (m *Machine) Again() {
-	m.queue = nil
-	for _, path := range slices.Sorted(maps.Keys(m.todo)) {
-		t := m.todo[path]
-		t.queued = 0
-		m.todo[path] = t
-		m.enqueue(path, t.want)
-	}
-}
+// Down says that the connection is lost: answers do not count until [Machine.Probed].
+func (m *Machine) Down() { m.link = down }
 
-// Known is the transaction since which changes have to be told, of which paths, after
-// [Machine.Down]: their data and, but for the deepest, their children.
-func (m *Machine) Known() (zxid int64, data, children []string) {
+// Resume begins on the next connection. It returns the transaction since which changes have to be
+// told, after it has called known with the paths of which: the data, and, if so, the children.
+func (m *Machine) Resume(known func(path string, children bool)) (since int64) {
+	m.link, m.queue = probing, nil
 	m.root.all("", func(path string, n *Node) {
-		if !n.read {
-			return
+		want := n.want
+		if m.set(n, 0); n.read {
+			known(path, m.spreads(path))
+		} else {
+			want |= data | names // what came below it meanwhile was not told either
 		}
-		data = append(data, path)
-		if m.spreads(path) {
-			children = append(children, path)
-		}
+		m.want(path, n, want)
 	})
-	return m.zxid, data, children
+	return m.zxid
 }
 
-// Probed says that all changes up to a transaction were told.
+// Probed says that all changes up to a transaction were told, unless the connection is lost.
 func (m *Machine) Probed(zxid int64) {
-	m.probing = false
-	m.zxid = max(m.zxid, zxid)
+	if m.link == probing {
+		m.link, m.zxid = live, max(m.zxid, zxid)
+	}
 }
-
-// Refresh has a node read again whatever was told.
-func (m *Machine) Refresh(path string) { m.want(path, data|names) }
 
 // Next are the reads to ask now.
 func (m *Machine) Next(most int) (reads []Read) {
-	for len(m.queue) > 0 && len(reads) < most && !m.Full() {
+	for len(m.queue) > 0 && len(reads) < most && m.link == live && !m.Full() {
 		r := m.queue[0]
 		m.queue = m.queue[1:]
-		if t, ok := m.todo[r.Path]; ok && t.want&r.aspect() != 0 {
+		if n := m.root.find(r.Path); n != nil && n.want&aspects[r.Op] != 0 {
 			reads = append(reads, r)
 		}
 	}
 	if len(m.queue) == 0 {
-		m.queue = nil
+		m.queue = nil // which frees the memory of many
 	}
 	return reads
 }
 
+var aspects = map[jute.Op]aspect{jute.OpGetData: data, jute.OpGetChildren2: names, jute.OpExists: birth}
+
+// want has aspects of a node read.
+func (m *Machine) want(path string, n *Node, what aspect) {
+	if !m.spreads(path) {
+		what &^= names
+	}
+	news := what &^ n.want
+	m.set(n, n.want|what)
+	switch {
+	case news&data != 0:
+		m.queue = append(m.queue, Read{path, jute.OpGetData})
+	case news&names != 0 && n.want&data == 0: // else behind the data, which tell whether it is needed
+		m.queue = append(m.queue, Read{path, jute.OpGetChildren2})
+	case news&birth != 0:
+		m.queue = append(m.queue, Read{path, jute.OpExists})
+	}
+}
+
+// set sets what is to be read of a node. It may be in trees that were published, which do not show
+// that.
+func (m *Machine) set(n *Node, want aspect) {
+	for i := range m.todo {
+		m.todo[i] += int(want>>i&1) - int(n.want>>i&1)
+	}
+	n.want = want
+}
+
+// spreads tells whether the children of a node are kept.
+func (m *Machine) spreads(path string) bool {
+	return m.depth == 0 || path == "" || strings.Count(path, "/")+1 < m.depth
+}
+
 // Event takes an event. That children have changed counts only where that is not told otherwise.
 func (m *Machine) Event(kind jute.EventType, path string) {
-	n := m.root.find(path)
+	n, all := m.root.find(path), m.link == live && !m.plain // all is told
 	switch {
 	case m.depth > 0 && path != "" && strings.Count(path, "/") >= m.depth:
 	case kind == jute.NodeDeleted && n != nil:
 		m.drop(path)
-		m.want(parentOf(path), data) // the answer tells up to which transaction that is
-	case kind == jute.NodeDeleted, kind == jute.NodeChildrenChanged && (n == nil || !m.plain && !m.probing):
+		what := data // the answer tells up to which transaction that is
+		if path == "" {
+			what |= names // it may be here again
+		}
+		path = parentOf(path)
+		m.want(path, m.root.find(path), what)
+	case kind == jute.NodeDeleted, kind == jute.NodeChildrenChanged && (n == nil || all):
 	case kind == jute.NodeChildrenChanged:
-		m.want(path, names)
+		m.want(path, n, names)
 	case n == nil:
-		m.appear(path, kind == jute.NodeCreated && !m.plain && !m.probing)
+		m.appear(path, kind == jute.NodeCreated && all)
 	case kind == jute.NodeCreated, n.Unread != nil: // its end was not told, or all of it is open
-		m.want(path, data|names)
+		m.want(path, n, data|names)
 	default:
-		m.want(path, data)
+		m.want(path, n, data)
 	}
 }
 
 // appear adds a node, unless a listing of those beside it is to come. empty: all that comes below
 // it will be told.
 func (m *Machine) appear(path string, empty bool) {
-	if path == "" {
-		m.root = m.made()
-	} else {
-		above := parentOf(path)
-		if up := m.root.find(above); up == nil || up.Unread != nil || m.todo[above].want&names != 0 {
-			return
-		}
-		kids := m.owned(m.edit(above))
-		name := path[len(Join(above, "")):]
-		i, _ := search(kids.list, name)
-		kids.list = slices.Insert(kids.list, i, child{name, m.made()})
+	above := parentOf(path)
+	if up := m.root.find(above); up == nil || up.Unread != nil || up.want&names != 0 {
+		return
 	}
-	if empty {
-		m.want(path, data)
-	} else {
-		m.want(path, data|names)
+	up, c := m.edit(above), child{path[len(Join(above, "")):], m.made()}
+	i, _ := search(up.kids, c.name)
+	up.kids = slices.Insert(up.kids, i, c)
+	if m.want(path, c.node, data); !empty {
+		m.want(path, c.node, names)
 	}
 }
 
-// Answer takes the answer to a read, with the newest transaction that it has seen.
-func (m *Machine) Answer(r Read, a *jute.Result, err error, zxid int64, missing bool) {
-	m.zxid = max(m.zxid, zxid)
+// Answer takes the answer to a read; err is its error.
+func (m *Machine) Answer(r Read, a *jute.Reply, err error) {
+	if m.link != live {
+		return
+	}
+	m.zxid = max(m.zxid, a.Zxid)
 	n := m.root.find(r.Path)
 	switch {
+	case a.Err == jute.ThrottledOp: // it was not carried out
+		m.queue = append(m.queue, r)
+	case n == nil || n.want&aspects[r.Op] == 0: // it was deleted after that, or is known by an answer before
 	case r.Op == jute.OpExists:
-		m.done(r.Path, birth)
-		if err == nil && n == nil {
-			m.want(r.Path, data|names)
+		if m.set(n, 0); err == nil {
+			m.want("", n, data|names)
 		}
-	case missing:
-		m.drop(r.Path)
-		if m.plain && r.Path == "" {
-			m.want("", birth)
+	case a.Err == jute.NoNode:
+		if m.drop(r.Path); m.plain && r.Path == "" {
+			m.want("", m.root, birth)
 		}
-	case r.Path == "" && n == nil:
-		m.root = m.made()
-		m.want("", data|names)
-		m.Answer(r, a, err, zxid, false)
-	case n == nil: // it was deleted after that, or before and is not here again
 	case err != nil:
 		m.failed(r, n, err)
 	case r.Op == jute.OpGetData:
@@ -228,88 +218,131 @@ func (m *Machine) Answer(r Read, a *jute.Result, err error, zxid int64, missing 
 	}
 }
 
-// found takes a node's data.
-func (m *Machine) found(path string, n *Node, a *jute.Result) {
-	t := m.todo[path]
-	listing := t.want&names != 0 && (t.queued&names != 0 || a.Stat.NumChildren > 0 || m.plain || n.kids != nil)
+// found takes a node's data. Its names that are still to be read then are not asked for yet: what
+// is asked first is answered first.
+func (m *Machine) found(path string, n *Node, a *jute.Reply) {
+	listing := n.want&names != 0 && (a.Stat.NumChildren > 0 || m.plain || len(n.kids) > 0)
+	m.set(n, 0)
 	var unread error
 	if listing {
 		unread = n.Unread // until then
 	}
 	if !n.read || n.Stat != a.Stat || !n.same(a.Data, &a.Stat, unread) {
-		e := m.edit(path)
-		e.Data, e.Stat, e.Unread, e.read = a.Data, a.Stat, unread, true
+		n = m.edit(path)
+		n.Data, n.Stat, n.Unread, n.read = a.Data, a.Stat, unread, true
 	}
-	switch {
-	case !listing:
-		m.done(path, names)
-	case t.queued&names == 0:
-		m.enqueue(path, names)
+	if listing {
+		m.want(path, n, names)
 	}
-	m.done(path, data)
 }
 
 // listed takes the names of a node's children.
 func (m *Machine) listed(path string, n *Node, found []string) {
-	m.done(path, names)
+	m.set(n, n.want&^names)
 	found = slices.DeleteFunc(found, func(name string) bool { return name == "" || strings.Contains(name, "/") })
 	slices.Sort(found)
 	found = slices.Compact(found)
-	before := n.children()
-	if n.Unread == nil && slices.EqualFunc(before, found, func(c child, name string) bool { return c.name == name }) {
+	if n.Unread == nil && slices.EqualFunc(n.kids, found, func(c child, name string) bool { return c.name == name }) {
 		return
 	}
-	for _, c := range before {
-		if _, stays := slices.BinarySearch(found, c.name); !stays {
-			m.forget(Join(path, c.name), c.node)
-		}
-	}
-	list := make([]child, len(found))
-	for i, name := range found {
-		if list[i] = (child{name, n.child(name)}); list[i].node == nil {
-			list[i].node = m.made()
-			m.want(Join(path, name), data|names)
-		}
-	}
 	e := m.edit(path)
-	e.kids, e.Unread = &kids{m.gen, list}, nil
+	before := Node{kids: e.kids}
+	e.kids, e.Unread = make([]child, 0, len(found)), nil
+	for _, name := range found {
+		c := before.child(name)
+		if c == nil {
+			c = m.made()
+			m.want(Join(path, name), c, data|names)
+		}
+		e.kids = append(e.kids, child{name, c})
+	}
+	for _, c := range before.kids {
+		if e.child(c.name) == nil {
+			m.forget(c.node)
+		}
+	}
 }
 
 // failed takes the error of a read that was refused.
 func (m *Machine) failed(r Read, n *Node, err error) {
+	m.unread = true
+	what := names
 	if r.Op == jute.OpGetData {
-		m.done(r.Path, names) // a listing that is under way does not matter any more
+		what |= data // then names do not matter
 	}
-	m.done(r.Path, r.aspect())
-	m.unread[r.Path] = struct{}{}
-	if n.read && text(n.Unread) == text(err) {
+	if m.set(n, n.want&^what); n.read && fmt.Sprint(n.Unread) == fmt.Sprint(err) {
 		return
 	}
 	m.retries, m.retry = 0, time.Time{}
-	for _, c := range n.children() {
-		m.forget(Join(r.Path, c.name), c.node)
-	}
 	e := m.edit(r.Path)
+	for _, c := range e.kids {
+		m.forget(c.node)
+	}
 	e.kids, e.Unread, e.read = nil, err, true
 	if r.Op == jute.OpGetData {
 		e.Data, e.Stat = nil, jute.Stat{}
 	}
 }
 
+func (m *Machine) made() *Node {
+	m.count++
+	return &Node{gen: m.gen}
+}
+
+// drop takes a node out, with all below it.
+func (m *Machine) drop(path string) {
+	m.forget(m.root.find(path))
+	if path == "" {
+		m.changed = m.changed || m.root.read
+		m.root = m.made()
+		return
+	}
+	above := parentOf(path)
+	up := m.edit(above)
+	i, _ := search(up.kids, path[len(Join(above, "")):])
+	up.kids = slices.Delete(up.kids, i, i+1)
+}
+
+// forget counts nodes off that are taken out.
+func (m *Machine) forget(n *Node) {
+	n.all("", func(_ string, n *Node) {
+		m.count--
+		m.set(n, 0)
+	})
+}
+
+// edit is a node that may be changed: no tree that was published has it, nor those above it.
+func (m *Machine) edit(path string) *Node {
+	m.changed = true
+	for at := &m.root; ; {
+		if (*at).gen != m.gen {
+			c := **at
+			c.gen, c.kids = m.gen, slices.Clone(c.kids)
+			*at = &c
+		}
+		if path == "" {
+			return *at
+		}
+		var name string
+		name, path, _ = strings.Cut(path, "/")
+		i, _ := search((*at).kids, name)
+		at = &(*at).kids[i].node
+	}
+}
+
 // Due is the tree to publish now, or nil, and when to ask again: zero if only after something has
 // happened.
 func (m *Machine) Due(now time.Time) (out *Tree, again time.Time) {
-	if m.probing || m.Full() {
+	if m.link != live || m.Full() {
 		m.since = time.Time{}
-		if m.last != nil && !m.last.Stale && m.probing {
-			out = &Tree{m.last.Root, m.last.Zxid, true}
-			m.last = out
+		if m.last != nil && !m.last.Stale && m.link != live {
+			m.last = &Tree{m.last.Root, m.last.Zxid, true}
+			out = m.last
 		}
 		return out, again
 	}
-	settled := len(m.todo) == 0
-	switch m.walked = m.walked || m.walking == 0; {
-	case settled:
+	switch m.walked = m.walked || m.todo[1] == 0; {
+	case m.todo == [3]int{}:
 		m.since = time.Time{}
 		if m.changed || m.last == nil || m.last.Stale || m.last.Zxid == 0 {
 			out = m.publish(m.zxid)
@@ -317,7 +350,7 @@ func (m *Machine) Due(now time.Time) (out *Tree, again time.Time) {
 		again = m.rest(now)
 	case m.since.IsZero():
 		m.since = now
-		fallthrough
+		again = now.Add(patience)
 	default:
 		if now.Sub(m.since) >= patience {
 			m.since = now
@@ -333,28 +366,25 @@ func (m *Machine) Due(now time.Time) (out *Tree, again time.Time) {
 func (m *Machine) publish(zxid int64) *Tree {
 	m.gen++
 	m.changed, m.last = false, &Tree{Root: m.root, Zxid: zxid}
-	if len(m.todo) == 0 {
-		m.todo = make(map[string]task) // which frees the memory of many
-	}
 	return m.last
 }
 
 // rest has what could not be read read again when it is time for that, and tells when it will be.
 func (m *Machine) rest(now time.Time) time.Time {
-	if len(m.unread) == 0 {
-		m.retries, m.retry = 0, time.Time{}
+	switch {
+	case !m.unread:
 		return time.Time{}
-	}
-	if m.retry.IsZero() {
+	case m.retry.IsZero():
 		m.retry = now.Add(min(shortestRest<<min(m.retries, 16), longestRest))
 	}
 	if now.Before(m.retry) {
 		return m.retry
 	}
-	m.retries, m.retry = m.retries+1, time.Time{}
-	for _, path := range slices.Sorted(maps.Keys(m.unread)) {
-		delete(m.unread, path)
-		m.want(path, data|names)
-	}
-	return now // there is something to ask
+	m.unread, m.retries, m.retry = false, m.retries+1, time.Time{}
+	m.root.all("", func(path string, n *Node) {
+		if n.Unread != nil {
+			m.want(path, n, data|names)
+		}
+	})
+	return now // there may be something to ask
 }

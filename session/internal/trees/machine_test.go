@@ -57,8 +57,8 @@ type stage struct {
 type znode struct{ czxid, mzxid, pzxid int64 }
 
 type request struct {
-	reads []trees.Read
-	probe func()
+	read  trees.Read
+	other func()
 }
 
 func newStage(t *testing.T, seed uint64) *stage {
@@ -68,10 +68,7 @@ func newStage(t *testing.T, seed uint64) *stage {
 	}
 	g.history = []map[string]znode{{}, {}}
 	g.plain, g.depth = g.rng.IntN(3) == 0, g.rng.IntN(3)
-	g.Machine = trees.New(g.depth, 1000)
-	if g.plain {
-		g.SetPlain()
-	}
+	g.Machine = trees.New(g.depth, 1000, g.plain)
 	return g
 }
 
@@ -164,42 +161,40 @@ func (g *stage) send(what func()) { g.wire = append(g.wire, what) }
 func (g *stage) serve() {
 	r := g.requests[0]
 	g.requests = g.requests[1:]
-	if r.probe != nil {
-		r.probe()
+	if r.other != nil {
+		r.other()
 		return
 	}
-	for _, read := range r.reads {
-		n, exists := g.nodes[read.Path]
-		res, err, arms := jute.Result{}, error(nil), exists
-		switch {
-		case !exists:
-			err, arms = errNoNode, read.Op == jute.OpExists
-		case read.Op == jute.OpExists: // which exists, and its data are watched
-		case unreadable(read.Path):
-			err, arms = errNoAuth, false
-		case read.Op == jute.OpGetData:
-			res.Data = fmt.Append(nil, n.mzxid)
-			res.Stat = jute.Stat{Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, NumChildren: int32(len(g.children(read.Path)))}
-		default:
-			res.Names = g.children(read.Path)
-		}
-		watch := read
-		if read.Op == jute.OpExists && exists {
-			watch.Op = jute.OpGetData
-		}
-		if arms && g.plain {
-			g.armed[watch] = true
-		}
-		zxid := g.zxid
-		g.send(func() {
-			if arms && g.plain {
-				g.known[watch] = true
-			}
-			g.seen = zxid
-			g.Answer(read, &res, err, zxid, err == errNoNode)
-			g.look()
-		})
+	read := r.read
+	n, exists := g.nodes[read.Path]
+	a, err, arms := jute.Reply{Zxid: g.zxid}, error(nil), exists
+	switch {
+	case !exists:
+		a.Err, err, arms = jute.NoNode, errNoNode, read.Op == jute.OpExists
+	case read.Op == jute.OpExists: // which exists, and its data are watched
+	case unreadable(read.Path):
+		a.Err, err, arms = jute.NoAuth, errNoAuth, false
+	case read.Op == jute.OpGetData:
+		a.Data = fmt.Append(nil, n.mzxid)
+		a.Stat = jute.Stat{Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, NumChildren: int32(len(g.children(read.Path)))}
+	default:
+		a.Names = g.children(read.Path)
 	}
+	watch := read
+	if read.Op == jute.OpExists && exists {
+		watch.Op = jute.OpGetData
+	}
+	if arms && g.plain {
+		g.armed[watch] = true
+	}
+	g.send(func() {
+		if arms && g.plain {
+			g.known[watch] = true
+		}
+		g.seen = a.Zxid
+		g.Answer(read, &a, err)
+		g.look()
+	})
 }
 
 // missed tells what has changed since a transaction, of what is watched from now on.
@@ -224,40 +219,32 @@ func (g *stage) missed(since int64, watches []trees.Read) {
 
 func (g *stage) connect() {
 	g.up, g.armed, g.watching = true, map[trees.Read]bool{}, false
-	if g.plain { // the session arms its watches, and then the root is read
+	if g.plain { // the session arms its watches, and the tree begins anew
 		known := slices.SortedFunc(maps.Keys(g.known), func(a, b trees.Read) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 		g.missed(g.seen, known)
-		g.requests = append(g.requests, request{reads: []trees.Read{{Path: "", Op: jute.OpGetData}}}, request{probe: g.probed})
+		g.Machine = trees.New(g.depth, 1000, true)
+		g.Resume(func(string, bool) {})
+		g.Probed(0)
 		return
 	}
-	since, data, kids := g.Known()
-	probe := func(data, kids []string) func() {
-		return func() {
-			var all []trees.Read
-			for _, p := range data {
-				all = append(all, trees.Read{Path: p, Op: jute.OpGetData})
-			}
-			for _, p := range kids {
-				all = append(all, trees.Read{Path: p, Op: jute.OpGetChildren2})
-			}
-			g.missed(since, all)
+	var known []trees.Read
+	since := g.Resume(func(path string, children bool) {
+		known = append(known, trees.Read{Path: path, Op: jute.OpGetData})
+		if children {
+			known = append(known, trees.Read{Path: path, Op: jute.OpGetChildren2})
 		}
-	}
-	if len(data) > 0 {
-		g.requests = append(g.requests, request{probe: probe(data[:1], kids[:1])})
-		data, kids = data[1:], kids[1:]
-	} else {
-		g.Refresh("")
-	}
-	g.requests = append(g.requests, request{probe: func() { g.watching = true }}, request{probe: probe(data, kids)}, request{probe: g.probed})
-}
-
-func (g *stage) probed() {
-	zxid := g.zxid
-	g.send(func() {
-		g.Probed(zxid)
-		g.look()
 	})
+	for some := range slices.Chunk(known, 4) {
+		g.requests = append(g.requests, request{other: func() { g.missed(since, some) }})
+	}
+	g.requests = append(g.requests, request{other: func() {
+		g.watching = true
+		zxid := g.zxid
+		g.send(func() {
+			g.Probed(zxid)
+			g.look()
+		})
+	}})
 }
 
 func (g *stage) disconnect() {
@@ -336,8 +323,8 @@ func (g *stage) step(writes int) {
 	case dice < writes+1:
 		g.disconnect()
 	case dice < 45:
-		if reads := g.Next(1 + g.rng.IntN(3)); len(reads) > 0 {
-			g.requests = append(g.requests, request{reads: reads})
+		for _, read := range g.Next(1 + g.rng.IntN(3)) {
+			g.requests = append(g.requests, request{read: read})
 		}
 	case dice < 70 && len(g.requests) > 0:
 		g.serve()

@@ -2,6 +2,8 @@ package trees
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -23,14 +25,10 @@ type Node struct {
 	Stat   jute.Stat
 	Unread error // why it could not be read, or its children; nil: it was
 
-	kids *kids  // nil: none
-	gen  uint32 // see Machine.gen
-	read bool   // it was read, or could not be: else it is not shown
-}
-
-type kids struct {
-	gen  uint32
-	list []child // by name
+	kids []child // by name
+	gen  uint32  // that of the machine, unless a tree that was published has it
+	read bool    // it was read, or could not be: else it is not shown
+	want aspect  // of the machine alone
 }
 
 type child struct {
@@ -39,10 +37,10 @@ type child struct {
 }
 
 func (n *Node) children() []child {
-	if n == nil || n.kids == nil {
+	if n == nil {
 		return nil
 	}
-	return n.kids.list
+	return n.kids
 }
 
 func (n *Node) child(name string) *Node {
@@ -96,31 +94,21 @@ func Changed(before, after *Node) iter.Seq2[string, *Node] {
 }
 
 func changed(path string, before, after *Node, yield func(string, *Node) bool) bool {
-	if before == after {
-		return true
-	}
 	was, is := before.At(""), after.At("")
 	if (was == nil) != (is == nil) || was != nil && !was.same(is.Data, &is.Stat, is.Unread) {
 		if !yield(path, is) {
 			return false
 		}
 	}
-	a, b := was.children(), is.children()
-	for len(a) > 0 || len(b) > 0 {
-		var old, now *Node
-		var name string
+	for a, b := was.children(), is.children(); len(a)+len(b) > 0; {
+		var old, now child
 		if len(b) == 0 || len(a) > 0 && a[0].name <= b[0].name {
-			name, old = a[0].name, a[0].node
-		} else {
-			name = b[0].name
+			old, a = a[0], a[1:]
 		}
-		if len(b) > 0 && b[0].name == name {
-			now, b = b[0].node, b[1:]
+		if len(b) > 0 && (old.node == nil || b[0].name == old.name) {
+			now, b = b[0], b[1:]
 		}
-		if old != nil {
-			a = a[1:]
-		}
-		if !changed(Join(path, name), old, now, yield) {
+		if old.node != now.node && !changed(Join(path, cmp.Or(old.name, now.name)), old.node, now.node, yield) {
 			return false
 		}
 	}
@@ -130,14 +118,7 @@ func changed(path string, before, after *Node, yield func(string, *Node) bool) b
 // same tells whether a node is this one, with the same data. What changes without an event, or by
 // its children alone, does not count.
 func (n *Node) same(data []byte, stat *jute.Stat, unread error) bool {
-	return n.Stat.Czxid == stat.Czxid && n.Stat.Mzxid == stat.Mzxid && text(n.Unread) == text(unread) && bytes.Equal(n.Data, data)
-}
-
-func text(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
+	return n.Stat.Czxid == stat.Czxid && n.Stat.Mzxid == stat.Mzxid && fmt.Sprint(n.Unread) == fmt.Sprint(unread) && bytes.Equal(n.Data, data)
 }
 
 // Join is the path of a child.

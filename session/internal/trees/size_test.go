@@ -25,8 +25,8 @@ func TestTheSizeOfATree(t *testing.T) { //nolint:paralleltest // it measures mem
 	}
 	zxid := int64(1)
 	answer := func(m *trees.Machine, r trees.Read) {
-		var res jute.Result
 		zxid++
+		res := jute.Reply{Zxid: zxid}
 		if r.Op == jute.OpGetData {
 			res.Data = make([]byte, size)
 			res.Stat = jute.Stat{Czxid: 1, Mzxid: zxid}
@@ -38,10 +38,12 @@ func TestTheSizeOfATree(t *testing.T) { //nolint:paralleltest // it measures mem
 				res.Names = append(res.Names, fmt.Sprintf("%07d", i))
 			}
 		}
-		m.Answer(r, &res, nil, zxid, false)
+		m.Answer(r, &res, nil)
 	}
 	before := heap()
-	m := trees.New(0, 100_000)
+	m := trees.New(0, 100_000, false)
+	m.Resume(nil)
+	m.Probed(1)
 	for reads := m.Next(100); len(reads) > 0; reads = m.Next(100) {
 		for _, r := range reads {
 			answer(m, r)

@@ -143,7 +143,7 @@ func (h *handshake) present(cred Credential) error {
 func (h *handshake) rearm() error {
 	c := h.socket.conn
 	c.mu.Lock()
-	asks := c.setWatches()
+	asks := c.setWatches(c.session.zxid, c.watches)
 	c.mu.Unlock()
 	for i := range asks {
 		if err := h.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {

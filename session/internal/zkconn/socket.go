@@ -173,13 +173,10 @@ func (w *socket) number(rs []*request, frames []byte) (before *request, err erro
 		s.xid = max(s.xid+1, 1) // it wraps
 		r.ask.Xid = s.xid
 		binary.BigEndian.PutUint32(frames[4:], uint32(s.xid))
-		c.root(r, frames[:4+r.size])
+		c.rooted(r, frames[:4+r.size])
 		frames = frames[4+r.size:]
 		w.await(r)
 		c.cfg.Counts.add(Kind{Op: r.ask.Op, Code: UnderWay}, 1, 0)
-		if r.ask.Op == jute.OpRemoveWatches && r.ask.Kind != anyWatches && !c.keeps(r.ask.Path) {
-			delete(c.watches, Watch{r.ask.Path, r.ask.Kind == childWatches}) // it is not armed again, also if this fails
-		}
 	}
 	return nil, nil
 }
