@@ -147,12 +147,13 @@ type treeReader struct {
 	stop              func() bool // the end of its context is awaited no more
 }
 
-func (r *treeReader) offer(t *trees.Tree, err error) {
+// offer never waits: only this sends, under the set's mutex, and the one place is free then.
+func (r *treeReader) offer(t Tree) {
 	select {
 	case <-r.c: // the one before was not received
 	default:
 		r.received = r.offered
 	}
-	r.offered = t.Root
-	r.c <- &Tree{Zxid: t.Zxid, Stale: t.Stale, Err: err, root: t.Root, before: r.received} // never waits: only this sends, under the tree's mutex, and the one place is free
+	t.before, r.offered = r.received, t.root
+	r.c <- &t
 }

@@ -67,10 +67,9 @@ func (w *harness) grow(path string, each, below int) {
 
 // modes are how a tree is followed: by one watch, or by one a znode.
 var modes = map[string]func(w *harness){
-	"one watch":                     func(*harness) {},
-	"refused":                       func(w *harness) { w.meets(zktest.Fail(zktest.ErrUnimplemented), isOp(jute.OpAddWatch)) },
-	"hangs up at it":                func(w *harness) { w.hangsUp(isOp(jute.OpAddWatch)) },
-	"hangs up at many reads in one": func(w *harness) { w.hangsUp(isOp(zktest.OpMultiRead)) },
+	"one watch":      func(*harness) {},
+	"refused":        func(w *harness) { w.meets(zktest.Fail(zktest.ErrUnimplemented), isOp(jute.OpAddWatch)) },
+	"hangs up at it": func(w *harness) { w.hangsUp(isOp(jute.OpAddWatch)) },
 }
 
 func isOp(op zktest.Op) func(r *zktest.Request) bool {

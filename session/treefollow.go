@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -35,7 +36,7 @@ type sharedTree struct {
 	plain   bool   // it has no such watch: the servers lack it
 	machine *trees.Machine
 	readers map[*treeReader]struct{}
-	last    *trees.Tree // as published
+	last    Tree // as published
 }
 
 // mostTreeReads is how many reads of a tree are asked for at a time.
@@ -56,8 +57,8 @@ func (a *treeSet) join(ctx context.Context, s *Session, key treeKey, r *treeRead
 		a.all[key] = t
 	}
 	t.readers[r] = struct{}{}
-	if t.last != nil {
-		r.offer(t.last, nil)
+	if t.last.root != nil {
+		r.offer(t.last)
 	}
 	r.stop = context.AfterFunc(ctx, func() { a.leave(t, r) })
 	return t, first
@@ -68,12 +69,17 @@ func (a *treeSet) leave(t *sharedTree, r *treeReader) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, is := t.readers[r]; is {
-		delete(t.readers, r)
-		close(r.c)
+		t.close(r)
 	}
 	if len(t.readers) == 0 {
 		a.remove(t)
 	}
+}
+
+func (t *sharedTree) close(r *treeReader) {
+	delete(t.readers, r)
+	close(r.c)
+	r.stop()
 }
 
 // remove ends a tree. The next reader begins anew. With the mutex.
@@ -88,8 +94,8 @@ func (a *treeSet) remove(t *sharedTree) {
 func (a *treeSet) has(at string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for key := range a.all {
-		if a.all[key].at == at {
+	for _, t := range a.all {
+		if t.at == at {
 			return true
 		}
 	}
@@ -115,8 +121,8 @@ func (a *treeSet) each(e *epoch, do func(t *sharedTree)) {
 // fired takes an event.
 func (a *treeSet) fired(e *epoch, ev zkconn.Fired) {
 	a.each(e, func(t *sharedTree) {
-		if path, within := t.relative(ev.Path); within {
-			t.machine.Event(ev.Type, path)
+		if path, within := strings.CutPrefix(ev.Path+"/", strings.TrimSuffix(t.at, "/")+"/"); within {
+			t.machine.Event(ev.Type, strings.TrimSuffix(path, "/"))
 		}
 	})
 }
@@ -125,8 +131,10 @@ func (a *treeSet) fired(e *epoch, ev zkconn.Fired) {
 // forgotten if the servers may have, or if something here has failed.
 func (a *treeSet) down(e *epoch, cause error) {
 	a.each(e, func(t *sharedTree) {
-		t.machine.Down()
-		t.publish()
+		if t.machine.Down(); t.last.root != nil && !t.last.Stale {
+			t.last.Stale = true
+			t.offer()
+		}
 		if errors.Is(cause, ErrDataLoss) || errors.Is(cause, ErrRestarted) {
 			t.forget()
 		}
@@ -136,32 +144,20 @@ func (a *treeSet) down(e *epoch, cause error) {
 // forget has everything read anew. With the mutex.
 func (t *sharedTree) forget() { t.machine = trees.New(t.key.depth, t.key.most, t.plain) }
 
-// relative is a path from the root on; false if it is elsewhere.
-func (t *sharedTree) relative(path string) (string, bool) {
-	rest, within := strings.CutPrefix(path, strings.TrimSuffix(t.at, "/"))
-	if !within || rest != "" && rest[0] != '/' {
-		return "", false
-	}
-	return strings.TrimPrefix(rest, "/"), true
-}
-
-func (t *sharedTree) absolute(path string) string {
-	if path == "" {
-		return t.at
-	}
-	return strings.TrimSuffix(t.at, "/") + "/" + path
-}
-
 // publish publishes what is due, and tells when to ask again. With the mutex.
 func (t *sharedTree) publish() time.Time {
-	out, again := t.machine.Due(time.Now())
-	if out != nil {
-		t.last = out
-		for r := range t.readers {
-			r.offer(out, nil)
-		}
+	root, zxid, again := t.machine.Due(time.Now())
+	if root != nil {
+		t.last = Tree{Zxid: zxid, root: root}
+		t.offer()
 	}
 	return again
+}
+
+func (t *sharedTree) offer() {
+	for r := range t.readers {
+		r.offer(t.last)
+	}
 }
 
 // told passes on what a connection has told, unless its epoch is over.
@@ -174,31 +170,30 @@ func (t *sharedTree) told(e *epoch, do func(m *trees.Machine)) {
 	}
 }
 
+func (t *sharedTree) absolute(path string) string {
+	return cmp.Or(strings.TrimSuffix(strings.TrimSuffix(t.at, "/")+"/"+path, "/"), "/")
+}
+
 // run follows the tree until nobody reads it any more, or there is too much, or the session ends.
 func (t *sharedTree) run() {
 	var cause error
 	defer func() { t.end(cause) }()
 	q := t.session.sender
 	var at connRef
-	for try := 1; ; try++ {
+	for try := 1; t.ctx.Err() == nil; try++ {
 		var err error
 		if at, err = q.conn(t.ctx, nil, at); err != nil {
 			return
 		}
-		if err = t.attach(at.epoch); err == nil {
-			err = t.follow(at.epoch)
-		}
-		switch {
-		case t.ctx.Err() != nil:
-			return
+		switch err = t.follow(at.epoch); {
 		case err == ErrTooMany:
 			cause = err
 			return
 		case definite(err):
 			at = connRef{}
 		default:
-			at = at.lost(err)
-			if !errors.Is(err, zkconn.ErrCutOff) {
+			t.told(at.epoch, (*trees.Machine).Down)
+			if at = at.lost(err); !errors.Is(err, zkconn.ErrCutOff) {
 				try = 0 // it was not for what the tree asks
 			}
 		}
@@ -213,15 +208,50 @@ func (t *sharedTree) end(cause error) {
 	a.remove(t)
 	for r := range t.readers {
 		if cause != nil {
-			r.offer(&trees.Tree{}, t.session.space.failed("watch tree", t.key.path, cause))
+			r.offer(Tree{Err: t.session.space.failed("watch tree", t.key.path, cause)})
 		}
-		close(r.c)
-		r.stop()
+		t.close(r)
 	}
-	clear(t.readers)
 	a.mu.Unlock()
 	if t.epoch != nil && !t.plain {
 		t.epoch.conn.Unfollow(t.at, func() bool { return a.has(t.at) })
+	}
+}
+
+// follow reads what is dirty until the connection is lost. An overloaded server is asked again.
+func (t *sharedTree) follow(e *epoch) error {
+	for attached := false; ; {
+		t.session.trees.mu.Lock()
+		again := t.publish()
+		reads, live, full := t.machine.Next(mostTreeReads)
+		t.session.trees.mu.Unlock()
+		var err error
+		var due <-chan time.Time
+		switch {
+		case full:
+			return ErrTooMany
+		case !live && attached:
+			return zkconn.ErrNotSent
+		case !live:
+			attached, err = true, t.attach(e)
+		case len(reads) > 0:
+			err = t.ask(e, reads)
+		default:
+			if !again.IsZero() {
+				due = time.After(time.Until(again))
+			}
+			select {
+			case <-t.wake:
+			case <-due:
+			case <-t.ctx.Done():
+				err = context.Cause(t.ctx)
+			case <-t.session.lifetime.end.Done():
+				err = zkconn.ErrEnded
+			}
+		}
+		if err != nil {
+			return err
+		}
 	}
 }
 
@@ -246,16 +276,11 @@ func (t *sharedTree) attach(e *epoch) error {
 		probed(0)
 		return nil
 	}
-	refresh := func(at string) {
-		path, _ := t.relative(at)
-		t.told(e, func(m *trees.Machine) { m.Event(jute.NodeCreated, path) })
-	}
-	err := t.lost.try(e.conn, func(c *zkconn.Conn) error { return c.Follow(t.at, since, watches, refresh, probed) })
-	switch {
-	case err == nil:
+	err := t.lost.try(e.conn, func(c *zkconn.Conn) error { return c.Follow(t.at, since, watches, probed) })
+	if err == nil {
 		t.lost = losses{}
-		return nil
-	case !definite(err), errors.Is(err, zkconn.ErrThrottled), errors.Is(err, zkconn.ErrCalledOff):
+	}
+	if err == nil || !definite(err) || errors.Is(err, zkconn.ErrThrottled) || err == zkconn.ErrCalledOff {
 		return err
 	}
 	t.session.log.Warn("the servers have no watch for a whole tree: each znode has its own", "path", t.session.Path(t.key.path), "cause", err)
@@ -265,60 +290,18 @@ func (t *sharedTree) attach(e *epoch) error {
 	return t.attach(e)
 }
 
-// follow reads what is dirty until the connection is lost.
-func (t *sharedTree) follow(e *epoch) error {
-	a, q := &t.session.trees, t.session.sender
-	for try := 1; ; {
-		a.mu.Lock()
-		again := t.publish()
-		reads, full, live := t.machine.Next(mostTreeReads), t.machine.Full(), t.machine.Live()
-		a.mu.Unlock()
-		var due <-chan time.Time
-		switch {
-		case full:
-			return ErrTooMany
-		case !live:
-			return zkconn.ErrNotSent
-		case len(reads) > 0:
-			if busy, err := t.ask(e, reads); err != nil {
-				return err
-			} else if try++; !busy {
-				try = 1
-				continue
-			}
-			q.pause(t.ctx, backoff(q.tasks.source, try))
-			continue
-		case !again.IsZero():
-			due = time.After(time.Until(again))
-		}
-		select {
-		case <-t.wake:
-		case <-due:
-		case <-t.ctx.Done():
-			return context.Cause(t.ctx)
-		case <-t.session.lifetime.end.Done():
-			return zkconn.ErrEnded
-		}
-	}
-}
-
-// ask asks and waits for the answers. busy: the server is overloaded, and has not carried out some.
-func (t *sharedTree) ask(e *epoch, reads []trees.Read) (busy bool, err error) {
+// ask asks and waits for the answers.
+func (t *sharedTree) ask(e *epoch, reads []trees.Read) error {
 	var p zkconn.Pipeline
+	throttled := false
 	for _, r := range reads {
-		told := func(a *jute.Reply, err error) { t.told(e, func(m *trees.Machine) { m.Answer(r, a, err) }) }
-		path := t.absolute(r.Path)
-		if err := validate(path); err != nil {
-			told(new(jute.Reply), err)
-			continue
-		}
-		p.AddTold(jute.Request{Op: r.Op, Path: path, Watch: t.plain}, func(a *jute.Reply, err error) {
-			busy = busy || a.Err == jute.ThrottledOp
-			told(a, err)
+		p.AddTold(jute.Request{Op: r.Op, Path: t.absolute(r.Path), Watch: t.plain}, func(a *jute.Reply, err error) {
+			throttled = throttled || a.Err == jute.ThrottledOp
+			t.told(e, func(m *trees.Machine) { m.Answer(r, a, err) })
 		})
 	}
-	if _, err = p.Send(e.conn); err != nil {
-		return false, err
+	if _, err := p.Send(e.conn); err != nil || !throttled {
+		return err
 	}
-	return busy, nil
+	return zkconn.ErrThrottled
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/znode"
 )
 
 // Machine keeps a tree. It is used by one goroutine at a time. Paths are relative, "" is the root.
@@ -15,23 +16,22 @@ type Machine struct {
 	most  int  // nodes
 	plain bool // each read arms a watch, rather than that one watch tells of all
 
-	root    *Node // not nil: a missing one is not shown
-	gen     uint32
-	count   int   // nodes
-	changed bool  // something differs from the tree that was published last
-	zxid    int64 // in the last answer
+	link  link
+	zxid  int64  // in the last answer
+	root  *Node  // not nil: a missing one is not shown
+	gen   uint32 // nodes of another one are in trees that were published
+	count int    // nodes
+	todo  [3]int // how many nodes have their data, names, birth to be read
+	queue []Read // to be asked; some need not be any more
 
-	link   link
-	todo   [3]int // how many nodes have their data, names, birth to be read
-	queue  []Read // to be asked; some need not be any more
-	walked bool   // everything was read once
+	changed bool      // something differs from the tree that was published last
+	loose   bool      // that was not known to be whole
+	walked  bool      // everything was read once
+	since   time.Time // when something was dirty first, or a loose tree was published; zero: nothing is
 
 	unread  bool      // some nodes could not be read
 	retries int       // of these, in a row
 	retry   time.Time // the next; zero: it is not known yet
-
-	last  *Tree     // as published
-	since time.Time // when something was dirty first, or what is not known to be whole was published; zero: nothing is
 }
 
 // link is the state of the connection.
@@ -52,6 +52,8 @@ const (
 	birth // of the root
 )
 
+var aspects = map[jute.Op]aspect{jute.OpGetData: data, jute.OpGetChildren2: names, jute.OpExists: birth}
+
 // Read is a read of a znode: a getData, a getChildren2, or an exists, which is to see its creation.
 type Read struct {
 	Path string
@@ -67,17 +69,11 @@ const (
 // New makes a machine that keeps so many levels below the root (0: all), and so many nodes at most.
 // plain: each read arms a watch, rather than that one watch tells of all.
 func New(depth, most int, plain bool) *Machine {
-	return &Machine{depth: depth, most: most, plain: plain, root: new(Node), count: 1}
+	return &Machine{depth: depth, most: most, plain: plain, root: new(Node), count: 1, changed: true}
 }
 
-// Full tells that there are more nodes than the machine keeps.
-func (m *Machine) Full() bool { return m.count > m.most }
-
-// Live tells whether there is a connection on which [Machine.Probed] was called.
-func (m *Machine) Live() bool { return m.link == live }
-
-// Down says that the connection is lost: answers do not count until [Machine.Probed].
-func (m *Machine) Down() { m.link = down }
+// Down says that the connection is lost: nothing is published until [Machine.Probed].
+func (m *Machine) Down() { m.link, m.changed, m.since = down, true, time.Time{} }
 
 // Resume begins on the next connection. It returns the transaction since which changes have to be
 // told, after it has called known with the paths of which: the data, and, if so, the children.
@@ -88,7 +84,7 @@ func (m *Machine) Resume(known func(path string, children bool)) (since int64) {
 		if m.set(n, 0); n.read {
 			known(path, m.spreads(path))
 		} else {
-			want |= data | names // what came below it meanwhile was not told either
+			want = data | names // what came below it meanwhile was not told either
 		}
 		m.want(path, n, want)
 	})
@@ -102,9 +98,10 @@ func (m *Machine) Probed(zxid int64) {
 	}
 }
 
-// Next are the reads to ask now.
-func (m *Machine) Next(most int) (reads []Read) {
-	for len(m.queue) > 0 && len(reads) < most && m.link == live && !m.Full() {
+// Next are the reads to ask now. live: there is a connection. full: there are more nodes than are
+// kept.
+func (m *Machine) Next(most int) (reads []Read, live, full bool) {
+	for len(m.queue) > 0 && len(reads) < most && m.live() {
 		r := m.queue[0]
 		m.queue = m.queue[1:]
 		if n := m.root.find(r.Path); n != nil && n.want&aspects[r.Op] != 0 {
@@ -114,10 +111,10 @@ func (m *Machine) Next(most int) (reads []Read) {
 	if len(m.queue) == 0 {
 		m.queue = nil // which frees the memory of many
 	}
-	return reads
+	return reads, m.live(), m.count > m.most
 }
 
-var aspects = map[jute.Op]aspect{jute.OpGetData: data, jute.OpGetChildren2: names, jute.OpExists: birth}
+func (m *Machine) live() bool { return m.link == live }
 
 // want has aspects of a node read.
 func (m *Machine) want(path string, n *Node, what aspect) {
@@ -136,7 +133,7 @@ func (m *Machine) want(path string, n *Node, what aspect) {
 	}
 }
 
-// set sets what is to be read of a node. It may be in trees that were published, which do not show
+// set sets what is to be read of a node. Trees that were published may have it: they do not show
 // that.
 func (m *Machine) set(n *Node, want aspect) {
 	for i := range m.todo {
@@ -152,22 +149,21 @@ func (m *Machine) spreads(path string) bool {
 
 // Event takes an event. That children have changed counts only where that is not told otherwise.
 func (m *Machine) Event(kind jute.EventType, path string) {
-	n, all := m.root.find(path), m.link == live && !m.plain // all is told
+	n, all := m.root.find(path), m.live() && !m.plain // all is told
+	above := parentOf(path)
 	switch {
-	case m.depth > 0 && path != "" && strings.Count(path, "/") >= m.depth:
-	case kind == jute.NodeDeleted && n != nil:
-		m.drop(path)
-		what := data // the answer tells up to which transaction that is
-		if path == "" {
-			what |= names // it may be here again
-		}
-		path = parentOf(path)
-		m.want(path, m.root.find(path), what)
-	case kind == jute.NodeDeleted, kind == jute.NodeChildrenChanged && (n == nil || all):
+	case path != "" && !m.spreads(above), kind == jute.NodeChildrenChanged && all:
+	case n == nil && (kind == jute.NodeCreated || kind == jute.NodeDataChanged):
+		m.appear(path, above, kind == jute.NodeCreated && all)
+	case n == nil:
 	case kind == jute.NodeChildrenChanged:
 		m.want(path, n, names)
-	case n == nil:
-		m.appear(path, kind == jute.NodeCreated && all)
+	case kind == jute.NodeDeleted:
+		m.drop(path)
+		m.want(above, m.root.find(above), data) // the answer tells up to which transaction that is
+		if path == "" {
+			m.want("", m.root, names) // it may be here again
+		}
 	case kind == jute.NodeCreated, n.Unread != nil: // its end was not told, or all of it is open
 		m.want(path, n, data|names)
 	default:
@@ -177,12 +173,11 @@ func (m *Machine) Event(kind jute.EventType, path string) {
 
 // appear adds a node, unless a listing of those beside it is to come. empty: all that comes below
 // it will be told.
-func (m *Machine) appear(path string, empty bool) {
-	above := parentOf(path)
+func (m *Machine) appear(path, above string, empty bool) {
 	if up := m.root.find(above); up == nil || up.Unread != nil || up.want&names != 0 {
 		return
 	}
-	up, c := m.edit(above), child{path[len(Join(above, "")):], m.made()}
+	up, c := m.edit(above), child{nameOf(path), m.made()}
 	i, _ := search(up.kids, c.name)
 	up.kids = slices.Insert(up.kids, i, c)
 	if m.want(path, c.node, data); !empty {
@@ -192,25 +187,23 @@ func (m *Machine) appear(path string, empty bool) {
 
 // Answer takes the answer to a read; err is its error.
 func (m *Machine) Answer(r Read, a *jute.Reply, err error) {
-	if m.link != live {
+	if !m.live() {
 		return
 	}
 	m.zxid = max(m.zxid, a.Zxid)
-	n := m.root.find(r.Path)
-	switch {
+	switch n := m.root.find(r.Path); {
 	case a.Err == jute.ThrottledOp: // it was not carried out
 		m.queue = append(m.queue, r)
 	case n == nil || n.want&aspects[r.Op] == 0: // it was deleted after that, or is known by an answer before
-	case r.Op == jute.OpExists:
-		if m.set(n, 0); err == nil {
-			m.want("", n, data|names)
-		}
 	case a.Err == jute.NoNode:
-		if m.drop(r.Path); m.plain && r.Path == "" {
+		if m.drop(r.Path); m.plain && r.Path == "" && r.Op != jute.OpExists {
 			m.want("", m.root, birth)
 		}
 	case err != nil:
 		m.failed(r, n, err)
+	case r.Op == jute.OpExists:
+		m.set(n, 0)
+		m.want("", n, data|names)
 	case r.Op == jute.OpGetData:
 		m.found(r.Path, n, a)
 	default:
@@ -218,8 +211,8 @@ func (m *Machine) Answer(r Read, a *jute.Reply, err error) {
 	}
 }
 
-// found takes a node's data. Its names that are still to be read then are not asked for yet: what
-// is asked first is answered first.
+// found takes a node's data. Names that are to be read too were not asked for yet: what is asked
+// first is answered first.
 func (m *Machine) found(path string, n *Node, a *jute.Reply) {
 	listing := n.want&names != 0 && (a.Stat.NumChildren > 0 || m.plain || len(n.kids) > 0)
 	m.set(n, 0)
@@ -236,10 +229,10 @@ func (m *Machine) found(path string, n *Node, a *jute.Reply) {
 	}
 }
 
-// listed takes the names of a node's children.
+// listed takes the names of a node's children, but for those that no request can name.
 func (m *Machine) listed(path string, n *Node, found []string) {
 	m.set(n, n.want&^names)
-	found = slices.DeleteFunc(found, func(name string) bool { return name == "" || strings.Contains(name, "/") })
+	found = slices.DeleteFunc(found, func(name string) bool { return strings.Contains(name, "/") || znode.Validate("/a/"+name) != nil })
 	slices.Sort(found)
 	found = slices.Compact(found)
 	if n.Unread == nil && slices.EqualFunc(n.kids, found, func(c child, name string) bool { return c.name == name }) {
@@ -266,11 +259,11 @@ func (m *Machine) listed(path string, n *Node, found []string) {
 // failed takes the error of a read that was refused.
 func (m *Machine) failed(r Read, n *Node, err error) {
 	m.unread = true
-	what := names
-	if r.Op == jute.OpGetData {
-		what |= data // then names do not matter
+	rest := n.want &^ names
+	if r.Op != jute.OpGetChildren2 {
+		rest = 0
 	}
-	if m.set(n, n.want&^what); n.read && fmt.Sprint(n.Unread) == fmt.Sprint(err) {
+	if m.set(n, rest); n.read && fmt.Sprint(n.Unread) == fmt.Sprint(err) {
 		return
 	}
 	m.retries, m.retry = 0, time.Time{}
@@ -297,9 +290,8 @@ func (m *Machine) drop(path string) {
 		m.root = m.made()
 		return
 	}
-	above := parentOf(path)
-	up := m.edit(above)
-	i, _ := search(up.kids, path[len(Join(above, "")):])
+	up := m.edit(parentOf(path))
+	i, _ := search(up.kids, nameOf(path))
 	up.kids = slices.Delete(up.kids, i, i+1)
 }
 
@@ -330,61 +322,46 @@ func (m *Machine) edit(path string) *Node {
 	}
 }
 
-// Due is the tree to publish now, or nil, and when to ask again: zero if only after something has
-// happened.
-func (m *Machine) Due(now time.Time) (out *Tree, again time.Time) {
-	if m.link != live || m.Full() {
-		m.since = time.Time{}
-		if m.last != nil && !m.last.Stale && m.link != live {
-			m.last = &Tree{m.last.Root, m.last.Zxid, true}
-			out = m.last
-		}
-		return out, again
+// Due is the root of the tree to publish now, or nil; the transaction of which it is the state, or 0
+// if it is not known to be whole; and when to ask again: zero if only after something has happened.
+func (m *Machine) Due(now time.Time) (out *Node, zxid int64, again time.Time) {
+	if !m.live() || m.count > m.most {
+		return nil, 0, again
 	}
-	switch m.walked = m.walked || m.todo[1] == 0; {
+	due := false
+	m.walked = m.walked || m.todo[1] == 0
+	switch {
 	case m.todo == [3]int{}:
-		m.since = time.Time{}
-		if m.changed || m.last == nil || m.last.Stale || m.last.Zxid == 0 {
-			out = m.publish(m.zxid)
-		}
-		again = m.rest(now)
-	case m.since.IsZero():
+		due, zxid = m.changed || m.loose, m.zxid
+		m.since, again = time.Time{}, m.rest(now)
+	case m.since.IsZero(), now.Sub(m.since) >= patience:
+		due = m.changed && m.walked && !m.since.IsZero()
 		m.since = now
-		again = now.Add(patience)
+		fallthrough
 	default:
-		if now.Sub(m.since) >= patience {
-			m.since = now
-			if m.changed && m.walked {
-				out = m.publish(0)
-			}
-		}
 		again = m.since.Add(patience)
 	}
-	return out, again
-}
-
-func (m *Machine) publish(zxid int64) *Tree {
-	m.gen++
-	m.changed, m.last = false, &Tree{Root: m.root, Zxid: zxid}
-	return m.last
+	if due {
+		out = m.root
+		m.gen++
+		m.changed, m.loose = false, zxid == 0
+	}
+	return out, zxid, again
 }
 
 // rest has what could not be read read again when it is time for that, and tells when it will be.
 func (m *Machine) rest(now time.Time) time.Time {
 	switch {
 	case !m.unread:
-		return time.Time{}
 	case m.retry.IsZero():
 		m.retry = now.Add(min(shortestRest<<min(m.retries, 16), longestRest))
+	case !now.Before(m.retry):
+		m.unread, m.retries, m.retry = false, m.retries+1, time.Time{}
+		m.root.all("", func(path string, n *Node) {
+			if n.Unread != nil {
+				m.want(path, n, data|names)
+			}
+		})
 	}
-	if now.Before(m.retry) {
-		return m.retry
-	}
-	m.unread, m.retries, m.retry = false, m.retries+1, time.Time{}
-	m.root.all("", func(path string, n *Node) {
-		if n.Unread != nil {
-			m.want(path, n, data|names)
-		}
-	})
-	return now // there may be something to ask
+	return m.retry
 }

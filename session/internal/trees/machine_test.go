@@ -48,7 +48,8 @@ type stage struct {
 	known map[trees.Read]bool
 	seen  int64
 	// What was published.
-	last   *trees.Tree
+	last   *trees.Node
+	of     int64 // the transaction of which it is the state, or 0; -1: the connection was lost since
 	exact  int
 	loose  int
 	before map[string]int64
@@ -250,17 +251,17 @@ func (g *stage) connect() {
 func (g *stage) disconnect() {
 	g.up, g.watching, g.armed, g.wire, g.requests = false, false, nil, nil, nil
 	g.Down()
-	g.look()
+	g.of = -1
 }
 
 // look takes what is published, and checks it.
 func (g *stage) look() {
-	out, _ := g.Due(g.now)
+	out, zxid, _ := g.Due(g.now)
 	if out == nil {
 		return
 	}
 	got := map[string]int64{}
-	flatten(out.Root, "", func(path string, n *trees.Node) {
+	flatten(out, "", func(path string, n *trees.Node) {
 		got[path] = n.Stat.Mzxid
 		if unreadable(path) {
 			require.Error(g, n.Unread, "seed %d", g.seed)
@@ -268,40 +269,38 @@ func (g *stage) look() {
 			require.Equal(g, fmt.Sprint(n.Stat.Mzxid), string(n.Data), "seed %d", g.seed)
 		}
 	})
-	if !out.Stale {
-		if out.Zxid == 0 {
-			g.loose++
-		} else {
-			g.exact++
-			want := map[string]int64{}
-			for path, n := range g.history[out.Zxid] {
-				if !unreadable(path) && (g.depth == 0 || path == "" || strings.Count(path, "/") < g.depth) {
-					want[path] = n.mzxid
-				}
-			}
-			maps.DeleteFunc(got, func(path string, _ int64) bool { return unreadable(path) })
-			require.Equal(g, want, got, "seed %d: of transaction %d", g.seed, out.Zxid)
-		}
-		for path, mzxid := range g.before {
-			if now, there := got[path]; there && !unreadable(path) {
-				require.GreaterOrEqual(g, now, mzxid, "seed %d: %s", g.seed, path)
+	if zxid == 0 {
+		g.loose++
+	} else {
+		g.exact++
+		want := map[string]int64{}
+		for path, n := range g.history[zxid] {
+			if !unreadable(path) && (g.depth == 0 || path == "" || strings.Count(path, "/") < g.depth) {
+				want[path] = n.mzxid
 			}
 		}
-		g.before = got
+		maps.DeleteFunc(got, func(path string, _ int64) bool { return unreadable(path) })
+		require.Equal(g, want, got, "seed %d: of transaction %d", g.seed, zxid)
 	}
+	for path, mzxid := range g.before {
+		if now, there := got[path]; there && !unreadable(path) {
+			require.GreaterOrEqual(g, now, mzxid, "seed %d: %s", g.seed, path)
+		}
+	}
+	g.before = got
 	if g.last != nil { // what has changed leads from one tree to the other
 		state := map[string]int64{}
-		flatten(g.last.Root, "", func(path string, n *trees.Node) { state[path] = n.Stat.Mzxid })
-		for path, n := range trees.Changed(g.last.Root, out.Root) {
+		flatten(g.last, "", func(path string, n *trees.Node) { state[path] = n.Stat.Mzxid })
+		for path, n := range trees.Changed(g.last, out) {
 			if delete(state, path); n != nil {
 				state[path] = n.Stat.Mzxid
 			}
 		}
 		after := map[string]int64{}
-		flatten(out.Root, "", func(path string, n *trees.Node) { after[path] = n.Stat.Mzxid })
+		flatten(out, "", func(path string, n *trees.Node) { after[path] = n.Stat.Mzxid })
 		require.Equal(g, after, state, "seed %d", g.seed)
 	}
-	g.last = out
+	g.last, g.of = out, zxid
 }
 
 func flatten(n *trees.Node, path string, visit func(path string, n *trees.Node)) {
@@ -323,7 +322,9 @@ func (g *stage) step(writes int) {
 	case dice < writes+1:
 		g.disconnect()
 	case dice < 45:
-		for _, read := range g.Next(1 + g.rng.IntN(3)) {
+		reads, live, _ := g.Next(1 + g.rng.IntN(3))
+		require.True(g, live || len(reads) == 0, "seed %d", g.seed)
+		for _, read := range reads {
 			g.requests = append(g.requests, request{read: read})
 		}
 	case dice < 70 && len(g.requests) > 0:
@@ -354,7 +355,7 @@ func TestATreeIsTheStateAtItsTransaction(t *testing.T) {
 			}
 		}
 		exact, loose = exact+g.exact, loose+g.loose
-		for i := 0; len(g.requests)+len(g.wire) > 0 || g.last.Stale || g.last.Zxid == 0; i++ {
+		for i := 0; len(g.requests)+len(g.wire) > 0 || g.of <= 0; i++ {
 			require.Less(t, i, 10_000, "seed %d: it never settles", seed)
 			if g.step(0); !g.up {
 				g.connect()

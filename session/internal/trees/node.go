@@ -11,15 +11,7 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Tree is a copy of the znodes below a path, which never changes. Trees share what is the same in
-// them.
-type Tree struct {
-	Root  *Node // nil: there is none
-	Zxid  int64 // the last transaction that it has seen all of; 0: not known
-	Stale bool  // the connection is down
-}
-
-// Node is a znode of a tree. Those who have a Tree see nothing of it change.
+// Node is a znode, with those below it. Those to whom it was published see nothing of it change.
 type Node struct {
 	Data   []byte
 	Stat   jute.Stat
@@ -130,6 +122,8 @@ func Join(path, name string) string {
 }
 
 func parentOf(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 0)] }
+
+func nameOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // all visits a node and those below it.
 func (n *Node) all(path string, visit func(path string, n *Node)) {

@@ -44,22 +44,26 @@ func TestTheSizeOfATree(t *testing.T) { //nolint:paralleltest // it measures mem
 	m := trees.New(0, 100_000, false)
 	m.Resume(nil)
 	m.Probed(1)
-	for reads := m.Next(100); len(reads) > 0; reads = m.Next(100) {
+	next := func() (reads []trees.Read) {
+		reads, _, _ = m.Next(100)
+		return reads
+	}
+	for reads := next(); len(reads) > 0; reads = next() {
 		for _, r := range reads {
 			answer(m, r)
 		}
 	}
-	tree, _ := m.Due(time.Now())
+	tree, _, _ := m.Due(time.Now())
 	require.NotNil(t, tree)
 	one := heap() - before
 	nodes := int64(1 + each + each*each)
 	require.Less(t, one, nodes*(size+7+128)*3/2)
 	for range 10 {
 		m.Event(jute.NodeDataChanged, "0000042/0000042")
-		answer(m, m.Next(1)[0])
-		next, _ := m.Due(time.Now())
-		require.NotNil(t, next)
-		for path := range trees.Changed(tree.Root, next.Root) {
+		answer(m, next()[0])
+		now, _, _ := m.Due(time.Now())
+		require.NotNil(t, now)
+		for path := range trees.Changed(tree, now) {
 			require.Equal(t, "0000042/0000042", path)
 		}
 	}

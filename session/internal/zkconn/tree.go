@@ -28,34 +28,33 @@ func (Answered) event() {}
 
 // Follow sets a persistent recursive watch on this connection: [Fired] tells of every change of the
 // root and of the znodes below it, but not of changed children as such. On the next connection it
-// has to be set again. Servers do not tell then what was missed. So before it sets the watch,
-// Follow has them tell, by events, what has changed since a transaction, by watches that fire once,
-// which tell of everything until then and stay where nothing has changed. apart is called with the
-// roots of trees that have a watch already, at which these would do harm. told is called behind the
-// events, with the newest transaction by then. [ErrCalledOff]: one more tree has come meanwhile.
-func (c *Conn) Follow(root string, since int64, watches map[Watch]bool, apart func(root string), told func(zxid int64)) error {
+// has to be set again, and servers do not tell what was missed. So before that, Follow has them
+// tell by watches that fire once what has changed since a transaction. These tell of everything
+// until then, and stay where nothing has changed. At the roots of trees that have a watch already
+// they would do harm: there it is told that all may have changed. told is called behind the events,
+// with the newest transaction by then. [ErrCalledOff]: another tree has come meanwhile.
+func (c *Conn) Follow(root string, since int64, watches map[Watch]bool, told func(zxid int64)) error {
 	c.keepWatches(1)
 	defer c.keepWatches(-1)
-	c.core.mu.Lock()
-	for other := range c.core.roots {
-		if _, known := watches[Watch{Path: other}]; known {
-			apart(other)
-			delete(watches, Watch{Path: other})
-			delete(watches, Watch{Path: other, Children: true})
-		}
-	}
-	asks := c.core.setWatches(since, watches)
-	c.core.mu.Unlock()
-	for i := range asks {
-		_, err := c.one(&request{ask: asks[i], holds: func() bool {
-			for other := range c.core.roots {
-				if _, known := watches[Watch{Path: other}]; known {
-					return false
-				}
+	among := func() (roots []string) {
+		for other := range c.core.roots {
+			if _, known := watches[Watch{Path: other}]; known {
+				roots = append(roots, other)
 			}
-			return true
-		}})
-		if err != nil {
+		}
+		return roots
+	}
+	var asks []jute.Request
+	c.core.update(func() {
+		for _, other := range among() {
+			delete(watches, Watch{other, false})
+			delete(watches, Watch{other, true})
+			c.core.events = append(c.core.events, Fired{jute.NodeDataChanged, other}, Fired{jute.NodeChildrenChanged, other})
+		}
+		asks = c.core.setWatches(since, watches)
+	})
+	for i := range asks {
+		if _, err := c.one(&request{ask: asks[i], holds: func() bool { return len(among()) == 0 }}); err != nil {
 			return err
 		}
 	}
