@@ -68,18 +68,17 @@ func (a *treeSet) join(ctx context.Context, s *Session, key treeKey, r *treeRead
 func (a *treeSet) leave(t *sharedTree, r *treeReader) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, is := t.readers[r]; is {
-		t.close(r)
-	}
-	if len(t.readers) == 0 {
+	if t.close(r); len(t.readers) == 0 {
 		a.remove(t)
 	}
 }
 
 func (t *sharedTree) close(r *treeReader) {
-	delete(t.readers, r)
-	close(r.c)
-	r.stop()
+	if _, is := t.readers[r]; is {
+		delete(t.readers, r)
+		close(r.c)
+		r.stop()
+	}
 }
 
 // remove ends a tree. The next reader begins anew. With the mutex.

@@ -16,7 +16,7 @@ type Machine struct {
 	most  int  // nodes
 	plain bool // each read arms a watch, rather than that one watch tells of all
 
-	link  link
+	link  int    // down, probing, live
 	zxid  int64  // in the last answer
 	root  *Node  // not nil: a missing one is not shown
 	gen   uint32 // nodes of another one are in trees that were published
@@ -34,25 +34,14 @@ type Machine struct {
 	retry   time.Time // the next; zero: it is not known yet
 }
 
-// link is the state of the connection.
-type link uint8
-
 const (
-	down    link = iota
-	probing      // it is not known yet what has changed since zxid
-	live
+	down, probing, live = 0, 1, 2 // probing: it is not known yet what has changed since zxid
+	data, names, birth  = 1, 2, 4 // what is to be read of a node; birth: of the root
+
+	patience     = time.Second // after which a tree is published that is not known to be whole
+	shortestRest = time.Second // before what could not be read is read again, …
+	longestRest  = 5 * time.Minute
 )
-
-// aspect is what is to be read of a node.
-type aspect uint8
-
-const (
-	data aspect = 1 << iota
-	names
-	birth // of the root
-)
-
-var aspects = map[jute.Op]aspect{jute.OpGetData: data, jute.OpGetChildren2: names, jute.OpExists: birth}
 
 // Read is a read of a znode: a getData, a getChildren2, or an exists, which is to see its creation.
 type Read struct {
@@ -60,11 +49,7 @@ type Read struct {
 	Op   jute.Op
 }
 
-const (
-	patience     = time.Second // after which a tree is published that is not known to be whole
-	shortestRest = time.Second // before what could not be read is read again, …
-	longestRest  = 5 * time.Minute
-)
+var reads = map[jute.Op]uint8{jute.OpGetData: data, jute.OpGetChildren2: names, jute.OpExists: birth}
 
 // New makes a machine that keeps so many levels below the root (0: all), and so many nodes at most.
 // plain: each read arms a watch, rather than that one watch tells of all.
@@ -98,26 +83,23 @@ func (m *Machine) Probed(zxid int64) {
 	}
 }
 
-// Next are the reads to ask now. live: there is a connection. full: there are more nodes than are
+// Next are the reads to ask now. is: there is a connection. full: there are more nodes than are
 // kept.
-func (m *Machine) Next(most int) (reads []Read, live, full bool) {
-	for len(m.queue) > 0 && len(reads) < most && m.live() {
+func (m *Machine) Next(most int) (asks []Read, is, full bool) {
+	for ; len(m.queue) > 0 && len(asks) < most && m.link == live; m.queue = m.queue[1:] {
 		r := m.queue[0]
-		m.queue = m.queue[1:]
-		if n := m.root.find(r.Path); n != nil && n.want&aspects[r.Op] != 0 {
-			reads = append(reads, r)
+		if n := m.root.find(r.Path); n != nil && n.want&reads[r.Op] != 0 {
+			asks = append(asks, r)
 		}
 	}
 	if len(m.queue) == 0 {
 		m.queue = nil // which frees the memory of many
 	}
-	return reads, m.live(), m.count > m.most
+	return asks, m.link == live, m.count > m.most
 }
 
-func (m *Machine) live() bool { return m.link == live }
-
 // want has aspects of a node read.
-func (m *Machine) want(path string, n *Node, what aspect) {
+func (m *Machine) want(path string, n *Node, what uint8) {
 	if !m.spreads(path) {
 		what &^= names
 	}
@@ -135,7 +117,7 @@ func (m *Machine) want(path string, n *Node, what aspect) {
 
 // set sets what is to be read of a node. Trees that were published may have it: they do not show
 // that.
-func (m *Machine) set(n *Node, want aspect) {
+func (m *Machine) set(n *Node, want uint8) {
 	for i := range m.todo {
 		m.todo[i] += int(want>>i&1) - int(n.want>>i&1)
 	}
@@ -149,7 +131,7 @@ func (m *Machine) spreads(path string) bool {
 
 // Event takes an event. That children have changed counts only where that is not told otherwise.
 func (m *Machine) Event(kind jute.EventType, path string) {
-	n, all := m.root.find(path), m.live() && !m.plain // all is told
+	n, all := m.root.find(path), m.link == live && !m.plain // all is told
 	above := parentOf(path)
 	switch {
 	case path != "" && !m.spreads(above), kind == jute.NodeChildrenChanged && all:
@@ -187,14 +169,14 @@ func (m *Machine) appear(path, above string, empty bool) {
 
 // Answer takes the answer to a read; err is its error.
 func (m *Machine) Answer(r Read, a *jute.Reply, err error) {
-	if !m.live() {
+	if m.link != live {
 		return
 	}
 	m.zxid = max(m.zxid, a.Zxid)
 	switch n := m.root.find(r.Path); {
 	case a.Err == jute.ThrottledOp: // it was not carried out
 		m.queue = append(m.queue, r)
-	case n == nil || n.want&aspects[r.Op] == 0: // it was deleted after that, or is known by an answer before
+	case n == nil || n.want&reads[r.Op] == 0: // it was deleted after that, or is known by an answer before
 	case a.Err == jute.NoNode:
 		if m.drop(r.Path); m.plain && r.Path == "" && r.Op != jute.OpExists {
 			m.want("", m.root, birth)
@@ -238,42 +220,36 @@ func (m *Machine) listed(path string, n *Node, found []string) {
 	if n.Unread == nil && slices.EqualFunc(n.kids, found, func(c child, name string) bool { return c.name == name }) {
 		return
 	}
-	e := m.edit(path)
-	before := Node{kids: e.kids}
-	e.kids, e.Unread = make([]child, 0, len(found)), nil
-	for _, name := range found {
-		c := before.child(name)
-		if c == nil {
-			c = m.made()
-			m.want(Join(path, name), c, data|names)
+	kids := make([]child, len(found))
+	for i, name := range found {
+		if kids[i] = (child{name, n.child(name)}); kids[i].node == nil {
+			kids[i].node = m.made()
+			m.want(Join(path, name), kids[i].node, data|names)
 		}
-		e.kids = append(e.kids, child{name, c})
 	}
-	for _, c := range before.kids {
-		if e.child(c.name) == nil {
+	for _, c := range n.kids {
+		if _, stays := slices.BinarySearch(found, c.name); !stays {
 			m.forget(c.node)
 		}
 	}
+	n = m.edit(path)
+	n.kids, n.Unread = kids, nil
 }
 
 // failed takes the error of a read that was refused.
 func (m *Machine) failed(r Read, n *Node, err error) {
 	m.unread = true
-	rest := n.want &^ names
-	if r.Op != jute.OpGetChildren2 {
-		rest = 0
-	}
-	if m.set(n, rest); n.read && fmt.Sprint(n.Unread) == fmt.Sprint(err) {
+	if m.set(n, n.want&^(reads[r.Op]|names)); n.read && fmt.Sprint(n.Unread) == fmt.Sprint(err) {
 		return
 	}
 	m.retries, m.retry = 0, time.Time{}
-	e := m.edit(r.Path)
-	for _, c := range e.kids {
+	for _, c := range n.kids {
 		m.forget(c.node)
 	}
-	e.kids, e.Unread, e.read = nil, err, true
+	n = m.edit(r.Path)
+	n.kids, n.Unread, n.read = nil, err, true
 	if r.Op == jute.OpGetData {
-		e.Data, e.Stat = nil, jute.Stat{}
+		n.Data, n.Stat = nil, jute.Stat{}
 	}
 }
 
@@ -325,7 +301,7 @@ func (m *Machine) edit(path string) *Node {
 // Due is the root of the tree to publish now, or nil; the transaction of which it is the state, or 0
 // if it is not known to be whole; and when to ask again: zero if only after something has happened.
 func (m *Machine) Due(now time.Time) (out *Node, zxid int64, again time.Time) {
-	if !m.live() || m.count > m.most {
+	if m.link != live || m.count > m.most {
 		return nil, 0, again
 	}
 	due := false

@@ -20,7 +20,7 @@ type Node struct {
 	kids []child // by name
 	gen  uint32  // that of the machine, unless a tree that was published has it
 	read bool    // it was read, or could not be: else it is not shown
-	want aspect  // of the machine alone
+	want uint8   // to be read: of the machine alone
 }
 
 type child struct {

@@ -187,7 +187,7 @@ func (h *handshake) goUp() (slow bool, after time.Duration, err error) {
 			SessionID: c.session.id, Timeout: c.session.timeout, Server: h.socket.at.server, Address: h.socket.at.address, Asked: h.askedAt, Created: h.created,
 		})
 		for _, ev := range h.early {
-			h.socket.fire(ev)
+			c.fire(ev.Type, ev.Path)
 		}
 	})
 	return slow, after, err

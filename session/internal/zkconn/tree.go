@@ -2,7 +2,6 @@ package zkconn
 
 import (
 	"encoding/binary"
-	"path"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
@@ -49,7 +48,8 @@ func (c *Conn) Follow(root string, since int64, watches map[Watch]bool, told fun
 		for _, other := range among() {
 			delete(watches, Watch{other, false})
 			delete(watches, Watch{other, true})
-			c.core.events = append(c.core.events, Fired{jute.NodeDataChanged, other}, Fired{jute.NodeChildrenChanged, other})
+			c.core.fire(jute.NodeDataChanged, other)
+			c.core.fire(jute.NodeChildrenChanged, other)
 		}
 		asks = c.core.setWatches(since, watches)
 	})
@@ -107,30 +107,14 @@ func (c *core) rooted(r *request, frame []byte) {
 }
 
 // rootSettled takes the reply to a request. If there is no tree's watch any more at its path, the
-// others there fire, which may be gone with it. Under mu.
+// others there are fired, which may be gone with it. Under mu.
 func (c *core) rootSettled(r *request) {
 	refused := r.ask.Op == jute.OpAddWatch && r.reply.Err != jute.OK
 	if refused {
 		delete(c.roots, r.ask.Path)
 	}
 	if refused || r.ask.Op == jute.OpRemoveWatches && r.ask.Kind == anyWatches {
-		c.fireArmed(jute.Event{Type: jute.NodeDataChanged, Path: r.ask.Path})
-		c.fireArmed(jute.Event{Type: jute.NodeChildrenChanged, Path: r.ask.Path})
-	}
-}
-
-// fireAbove fires the watch of the children of a tree's root, of which its own watch does not tell.
-// Under mu.
-func (c *core) fireAbove(ev jute.Event) {
-	if above := path.Dir(ev.Path); c.roots[above] && above != ev.Path && (ev.Type == jute.NodeCreated || ev.Type == jute.NodeDeleted) {
-		c.fireArmed(jute.Event{Type: jute.NodeChildrenChanged, Path: above})
-	}
-}
-
-// fireArmed fires a watch that is believed to be armed. Under mu.
-func (c *core) fireArmed(ev jute.Event) {
-	if _, armed := c.watches[Watch{ev.Path, ev.Type == jute.NodeChildrenChanged}]; armed {
-		c.disarm(ev)
-		c.events = append(c.events, Fired{Type: ev.Type, Path: ev.Path})
+		c.fire(jute.NodeDataChanged, r.ask.Path)
+		c.fire(jute.NodeChildrenChanged, r.ask.Path)
 	}
 }
