@@ -112,10 +112,8 @@ func WithMaxNodes(n int) TreeOption {
 // one never is; a change that was made while the connection was down is in the tree after it. The
 // subscription goes on in the next epochs. The path need not exist.
 //
-// A tree with a [Tree.Zxid] is the state of the server right after that transaction: all of a
-// transaction is in it, or nothing. Nothing is promised across two trees of different paths or
-// sessions, nor of znodes that may not be read: a server may not tell that they come, go, or may be
-// read now. See docs/trees.md.
+// Nothing is promised across trees of different paths or sessions, nor of znodes that may not be
+// read: a server may not tell that they come, go, or may be read now. See docs/trees.md.
 //
 // Readers of the same path with the same options share one persistent recursive watch and its
 // reads. Servers before 3.6 lack those watches: then each znode has plain ones, which stay until

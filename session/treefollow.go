@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/session/internal/trees"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -28,8 +31,8 @@ type sharedTree struct {
 	at      string          // the root, absolute
 	ctx     context.Context // ends with the session, and when nobody reads the tree any more
 	cancel  context.CancelFunc
-	wake    chan struct{} // full: there may be something to do
-	lost    losses        // at the request for its watch; of its goroutine
+	wake    *notify.Latest[struct{}] // there may be something to do
+	lost    losses                   // at the request for its watch; of its goroutine
 
 	// Under the set's mutex. The first two are set by its goroutine.
 	epoch   *epoch // that it follows
@@ -48,7 +51,7 @@ func (a *treeSet) join(ctx context.Context, s *Session, key treeKey, r *treeRead
 	defer a.mu.Unlock()
 	if t = a.all[key]; t == nil {
 		first = true
-		t = &sharedTree{session: s, key: key, at: s.space.path(key.path), wake: make(chan struct{}, 1), readers: make(map[*treeReader]struct{})}
+		t = &sharedTree{session: s, key: key, at: s.space.path(key.path), wake: notify.NewLatest[struct{}](), readers: make(map[*treeReader]struct{})}
 		t.ctx, t.cancel = context.WithCancel(s.tasks.life)
 		t.forget()
 		if a.all == nil {
@@ -89,30 +92,14 @@ func (a *treeSet) remove(t *sharedTree) {
 	t.cancel()
 }
 
-// has tells whether a tree has its root there.
-func (a *treeSet) has(at string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, t := range a.all {
-		if t.at == at {
-			return true
-		}
-	}
-	return false
-}
-
 // each does something with the trees that follow an epoch, and wakes them.
 func (a *treeSet) each(e *epoch, do func(t *sharedTree)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, t := range a.all {
-		if t.epoch != e {
-			continue
-		}
-		do(t)
-		select {
-		case t.wake <- struct{}{}:
-		default:
+		if t.epoch == e {
+			do(t)
+			t.wake.Publish(struct{}{})
 		}
 	}
 }
@@ -213,7 +200,11 @@ func (t *sharedTree) end(cause error) {
 	}
 	a.mu.Unlock()
 	if t.epoch != nil && !t.plain {
-		t.epoch.conn.Unfollow(t.at, func() bool { return a.has(t.at) })
+		t.epoch.conn.Unfollow(t.at, func() bool {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			return slices.ContainsFunc(slices.Collect(maps.Values(a.all)), func(o *sharedTree) bool { return o.at == t.at })
+		})
 	}
 }
 
@@ -240,7 +231,7 @@ func (t *sharedTree) follow(e *epoch) error {
 				due = time.After(time.Until(again))
 			}
 			select {
-			case <-t.wake:
+			case <-t.wake.C():
 			case <-due:
 			case <-t.ctx.Done():
 				err = context.Cause(t.ctx)
@@ -276,10 +267,11 @@ func (t *sharedTree) attach(e *epoch) error {
 		return nil
 	}
 	err := t.lost.try(e.conn, func(c *zkconn.Conn) error { return c.Follow(t.at, since, watches, probed) })
-	if err == nil {
+	switch {
+	case err == nil:
 		t.lost = losses{}
-	}
-	if err == nil || !definite(err) || errors.Is(err, zkconn.ErrThrottled) || err == zkconn.ErrCalledOff {
+		fallthrough
+	case !definite(err), errors.Is(err, zkconn.ErrThrottled), err == zkconn.ErrCalledOff:
 		return err
 	}
 	t.session.log.Warn("the servers have no watch for a whole tree: each znode has its own", "path", t.session.Path(t.key.path), "cause", err)

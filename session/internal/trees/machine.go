@@ -83,9 +83,9 @@ func (m *Machine) Probed(zxid int64) {
 	}
 }
 
-// Next are the reads to ask now. is: there is a connection. full: there are more nodes than are
+// Next are the reads to ask now. up: there is a connection. full: there are more nodes than are
 // kept.
-func (m *Machine) Next(most int) (asks []Read, is, full bool) {
+func (m *Machine) Next(most int) (asks []Read, up, full bool) {
 	for ; len(m.queue) > 0 && len(asks) < most && m.link == live; m.queue = m.queue[1:] {
 		r := m.queue[0]
 		if n := m.root.find(r.Path); n != nil && n.want&reads[r.Op] != 0 {

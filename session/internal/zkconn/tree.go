@@ -14,11 +14,10 @@ import (
 // is set or removed at its root: a read goes without its watch, and the Conn fires that by the
 // tree's events. A watch that is there before is taken over likewise.
 
-// recursive is the mode of an addWatch.
-const recursive int32 = 1
-
-// anyWatches is the kind of a removal of all watches of a path.
-const anyWatches int32 = 3
+const (
+	recursive  int32 = 1 // the mode of an addWatch
+	anyWatches int32 = 3 // the kind of a removal of all watches of a path
+)
 
 // Answered: a request of [Pipeline.AddTold] was answered. Tell passes that on.
 type Answered struct{ Tell func() }
