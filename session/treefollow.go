@@ -260,10 +260,10 @@ func (t *sharedTree) attach(e *epoch) error {
 		}
 	})
 	a.mu.Unlock()
-	probed := func(zxid int64) { t.told(e, func(m *trees.Machine) { m.Probed(zxid) }) }
+	probed := func() { t.told(e, (*trees.Machine).Probed) }
 	if t.plain {
 		e.conn.KeepWatches()
-		probed(0)
+		probed()
 		return nil
 	}
 	err := t.lost.try(e.conn, func(c *zkconn.Conn) error { return c.Follow(t.at, since, watches, probed) })

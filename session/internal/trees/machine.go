@@ -76,10 +76,10 @@ func (m *Machine) Resume(known func(path string, children bool)) (since int64) {
 	return m.zxid
 }
 
-// Probed says that all changes up to a transaction were told, unless the connection is lost.
-func (m *Machine) Probed(zxid int64) {
+// Probed says that all changes were told that were asked for, unless the connection is lost.
+func (m *Machine) Probed() {
 	if m.link == probing {
-		m.link, m.zxid = live, max(m.zxid, zxid)
+		m.link = live
 	}
 }
 
@@ -135,9 +135,10 @@ func (m *Machine) Event(kind jute.EventType, path string) {
 	above := parentOf(path)
 	switch {
 	case path != "" && !m.spreads(above), kind == jute.NodeChildrenChanged && all:
-	case n == nil && (kind == jute.NodeCreated || kind == jute.NodeDataChanged):
-		m.appear(path, above, kind == jute.NodeCreated && all)
 	case n == nil:
+		if up := m.root.find(above); kind == jute.NodeCreated && up != nil && up.Unread == nil {
+			m.appear(path, above, all)
+		}
 	case kind == jute.NodeChildrenChanged:
 		m.want(path, n, names)
 	case kind == jute.NodeDeleted:
@@ -153,12 +154,8 @@ func (m *Machine) Event(kind jute.EventType, path string) {
 	}
 }
 
-// appear adds a node, unless a listing of those beside it is to come. empty: all that comes below
-// it will be told.
+// appear adds a node. empty: all that comes below it will be told.
 func (m *Machine) appear(path, above string, empty bool) {
-	if up := m.root.find(above); up == nil || up.Unread != nil || up.want&names != 0 {
-		return
-	}
 	up, c := m.edit(above), child{nameOf(path), m.made()}
 	i, _ := search(up.kids, c.name)
 	up.kids = slices.Insert(up.kids, i, c)
@@ -196,15 +193,14 @@ func (m *Machine) Answer(r Read, a *jute.Reply, err error) {
 // found takes a node's data. Names that are to be read too were not asked for yet: what is asked
 // first is answered first.
 func (m *Machine) found(path string, n *Node, a *jute.Reply) {
-	listing := n.want&names != 0 && (a.Stat.NumChildren > 0 || m.plain || len(n.kids) > 0)
-	m.set(n, 0)
-	var unread error
-	if listing {
-		unread = n.Unread // until then
-	}
-	if !n.read || n.Stat != a.Stat || !n.same(a.Data, &a.Stat, unread) {
+	listing := n.want&names != 0 && (a.Stat.NumChildren > 0 || m.plain)
+	if m.set(n, 0); !n.read || n.Stat != a.Stat {
 		n = m.edit(path)
-		n.Data, n.Stat, n.Unread, n.read = a.Data, a.Stat, unread, true
+		n.Data, n.Stat, n.read = a.Data, a.Stat, true
+	}
+	if n.Unread != nil && !listing { // else it stays until then
+		n = m.edit(path)
+		n.Unread = nil
 	}
 	if listing {
 		m.want(path, n, names)

@@ -225,7 +225,7 @@ func (g *stage) connect() {
 		g.missed(g.seen, known)
 		g.Machine = trees.New(g.depth, 1000, true)
 		g.Resume(func(string, bool) {})
-		g.Probed(0)
+		g.Probed()
 		return
 	}
 	var known []trees.Read
@@ -240,9 +240,8 @@ func (g *stage) connect() {
 	}
 	g.requests = append(g.requests, request{other: func() {
 		g.watching = true
-		zxid := g.zxid
 		g.send(func() {
-			g.Probed(zxid)
+			g.Probed()
 			g.look()
 		})
 	}})

@@ -43,7 +43,7 @@ func TestTheSizeOfATree(t *testing.T) { //nolint:paralleltest // it measures mem
 	before := heap()
 	m := trees.New(0, 100_000, false)
 	m.Resume(nil)
-	m.Probed(1)
+	m.Probed()
 	next := func() (reads []trees.Read) {
 		reads, _, _ = m.Next(100)
 		return reads

@@ -29,9 +29,9 @@ func (Answered) event() {}
 // has to be set again, and servers do not tell what was missed. So before that, Follow has them
 // tell by watches that fire once what has changed since a transaction. These tell of everything
 // until then, and stay where nothing has changed. At the roots of trees that have a watch already
-// they would do harm: there it is told that all may have changed. told is called behind the events,
-// with the newest transaction by then. [ErrCalledOff]: another tree has come meanwhile.
-func (c *Conn) Follow(root string, since int64, watches map[Watch]bool, told func(zxid int64)) error {
+// they would do harm: there it is told that all may have changed. told is called behind the events.
+// [ErrCalledOff]: another tree has come meanwhile.
+func (c *Conn) Follow(root string, since int64, watches map[Watch]bool, told func()) error {
 	c.keepWatches(1)
 	defer c.keepWatches(-1)
 	among := func() (roots []string) {
@@ -60,7 +60,7 @@ func (c *Conn) Follow(root string, since int64, watches map[Watch]bool, told fun
 	r := &request{ask: jute.Request{Op: jute.OpAddWatch, Path: root, Flags: recursive}}
 	r.told = func() {
 		if r.reply.Err == jute.OK {
-			told(r.reply.Zxid)
+			told()
 		}
 	}
 	_, err := c.one(r)
