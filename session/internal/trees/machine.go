@@ -213,9 +213,6 @@ func (m *Machine) listed(path string, n *Node, found []string) {
 	found = slices.DeleteFunc(found, func(name string) bool { return strings.Contains(name, "/") || znode.Validate("/a/"+name) != nil })
 	slices.Sort(found)
 	found = slices.Compact(found)
-	if n.Unread == nil && slices.EqualFunc(n.kids, found, func(c child, name string) bool { return c.name == name }) {
-		return
-	}
 	kids := make([]child, len(found))
 	for i, name := range found {
 		if kids[i] = (child{name, n.child(name)}); kids[i].node == nil {
@@ -258,8 +255,7 @@ func (m *Machine) made() *Node {
 func (m *Machine) drop(path string) {
 	m.forget(m.root.find(path))
 	if path == "" {
-		m.changed = m.changed || m.root.read
-		m.root = m.made()
+		m.root, m.changed = m.made(), true
 		return
 	}
 	up := m.edit(parentOf(path))
@@ -294,10 +290,11 @@ func (m *Machine) edit(path string) *Node {
 	}
 }
 
-// Due is the root of the tree to publish now, or nil; the transaction of which it is the state, or 0
-// if it is not known to be whole; and when to ask again: zero if only after something has happened.
+// Due is the root of the tree to publish now, or nil; the transaction of which it is the state, or
+// 0 if it is not known to be whole; and when to ask again: zero if only after something has
+// happened.
 func (m *Machine) Due(now time.Time) (out *Node, zxid int64, again time.Time) {
-	if m.link != live || m.count > m.most {
+	if m.link != live {
 		return nil, 0, again
 	}
 	due := false

@@ -5,6 +5,7 @@ package trees_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -67,6 +68,9 @@ func TestEachChangeIsOneRead(t *testing.T) {
 	s.Event(jute.NodeDataChanged, "a")
 	s.Event(jute.NodeCreated, "b") // of what comes below it events tell
 	s.Event(jute.NodeChildrenChanged, "")
+	out, _, again := s.Due(s.now)
+	require.Nil(t, out, "not whole, within a second")
+	require.Equal(t, time.Second, again.Sub(s.now))
 	s.asks("data a", "data b")
 	s.Event(jute.NodeDataChanged, "a") // the answer, which comes behind this, has seen it
 	s.asks()
@@ -82,9 +86,12 @@ func TestEachChangeIsOneRead(t *testing.T) {
 	s.asks("data ") // b is known by now
 	s.data("", 2)
 	s.publishes()
+	s.Event(jute.NodeDataChanged, "b")
+	s.asks("data b")
 	s.data("b", 0)
-	out, _, _ := s.Due(s.now)
+	out, _, again = s.Due(s.now)
 	require.Nil(t, out, "nothing has changed")
+	require.Zero(t, again)
 }
 
 func TestALostConnectionHasWhatWasNotAnsweredAskedOnce(t *testing.T) {
@@ -140,6 +147,26 @@ func TestWhatCannotBeListedHasNothingBelowIt(t *testing.T) {
 		s.asks("names a")
 		s.Answer(trees.Read{Path: "a", Op: jute.OpGetChildren2}, &jute.Reply{Zxid: 1, Err: jute.MarshallingError}, tooLarge)
 	}
+	s.Event(jute.NodeCreated, "b")
+	s.asks("data b")
+	s.Answer(trees.Read{Path: "b", Op: jute.OpGetData}, &jute.Reply{Zxid: 1, Err: jute.NoAuth}, errNoAuth)
+	_, _, again := s.Due(s.now)
+	require.Equal(t, time.Second, again.Sub(s.now), "for what is new")
+	s.Event(jute.NodeDeleted, "a/y") // the last one
+	s.Event(jute.NodeDataChanged, "a")
+	s.asks("data a")
+	s.data("a", 1)
+	s.asks("names a")
+	s.Answer(trees.Read{Path: "a", Op: jute.OpGetChildren2}, &jute.Reply{Zxid: 1}, nil)
+	require.NoError(t, s.publishes().At("a").Unread)
+	s.Event(jute.NodeDeleted, "b")
+	s.asks("data ")
+	s.data("", 1)
+	s.publishes()
+	s.now = s.now.Add(time.Hour)
+	s.Due(s.now) // looks for what could not be read
+	_, _, again = s.Due(s.now)
+	require.Zero(t, again, "there is nothing")
 }
 
 // An overloaded server is asked again. What it lists is not trusted.
@@ -155,4 +182,80 @@ func TestAnswersOfServers(t *testing.T) {
 	s.asks("names a")
 	s.Answer(trees.Read{Path: "a", Op: jute.OpGetChildren2}, &jute.Reply{Zxid: 1, Names: []string{"y", "", "x", "u/v", "y", ".."}}, nil)
 	s.asks("data a/x", "data a/y")
+	s.data("a/x", 0)
+	s.data("a/y", 0)
+	s.publishes()
+	s.Event(jute.NodeDataChanged, "a/x")
+	s.Event(jute.NodeDataChanged, "a")
+	s.asks("data a/x", "data a")
+	s.Answer(trees.Read{Path: "a", Op: jute.OpGetData}, &jute.Reply{Zxid: 1, Err: jute.NoAuth}, errNoAuth)
+	a := s.publishes().At("a")
+	require.Equal(t, errNoAuth, a.Unread)
+	require.Zero(t, a.Stat)
+	require.Nil(t, a.At("x"), "which is not awaited any more")
+}
+
+// When reads do not keep up, a tree is published each second; the first one is whole all the same.
+func TestTheFirstTreeIsWhole(t *testing.T) {
+	t.Parallel()
+	s := &script{T: t, Machine: trees.New(0, 10, false), now: time.Unix(1, 0)}
+	s.Resume(func(string, bool) {})
+	s.Probed()
+	nothing := func() {
+		for range 3 {
+			out, _, _ := s.Due(s.now)
+			require.Nil(t, out)
+			s.now = s.now.Add(time.Second)
+		}
+	}
+	s.asks("data ")
+	nothing()
+	s.data("", 1)
+	s.asks("names ")
+	nothing()
+	s.Answer(trees.Read{Op: jute.OpGetChildren2}, &jute.Reply{Zxid: 1, Names: []string{"a"}}, nil)
+	nothing()
+	s.asks("data a")
+	s.Event(jute.NodeCreated, "b")
+	s.asks("data b")
+	s.data("a", 0)
+	out, zxid, again := s.Due(s.now)
+	require.NotNil(t, out.At("a"))
+	require.Nil(t, out.At("b"), "it is not known yet")
+	require.Zero(t, zxid)
+	require.Equal(t, time.Second, again.Sub(s.now))
+	nothing() // has changed since
+	s.Event(jute.NodeCreated, "a")
+	s.asks("data a")
+	s.data("b", 0)
+	out, zxid, _ = s.Due(s.now)
+	require.NotNil(t, out.At("b"))
+	require.Zero(t, zxid)
+	s.data("a", 0) // as it was
+	s.publishes()
+}
+
+// Many changes below one znode between two trees do not cost a copy of its listing each.
+func TestChangesBetweenTwoTreesCopyAListingOnce(t *testing.T) { //nolint:paralleltest // it measures memory
+	s := &script{T: t, Machine: trees.New(0, 100_000, false), now: time.Unix(1, 0)}
+	s.Resume(func(string, bool) {})
+	s.Probed()
+	s.data("", 10_000)
+	var names []string
+	for i := range 10_000 {
+		names = append(names, fmt.Sprintf("%05d", i))
+	}
+	s.Answer(trees.Read{Op: jute.OpGetChildren2}, &jute.Reply{Zxid: 1, Names: names}, nil)
+	for _, name := range names {
+		s.data(name, 0)
+	}
+	s.publishes()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, name := range names[:1000] {
+		s.Event(jute.NodeDataChanged, name)
+		s.Answer(trees.Read{Path: name, Op: jute.OpGetData}, &jute.Reply{Zxid: 2, Stat: jute.Stat{Mzxid: 2}}, nil)
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(10<<20))
 }
