@@ -200,7 +200,7 @@ func (t *sharedTree) end(cause error) {
 	}
 	a.mu.Unlock()
 	if t.epoch != nil && !t.plain {
-		t.epoch.conn.Unfollow(t.at, func() bool {
+		zkconn.Unfollow(t.epoch.conn, t.at, func() bool {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			return slices.ContainsFunc(slices.Collect(maps.Values(a.all)), func(o *sharedTree) bool { return o.at == t.at })
@@ -262,11 +262,11 @@ func (t *sharedTree) attach(e *epoch) error {
 	a.mu.Unlock()
 	probed := func() { t.told(e, (*trees.Machine).Probed) }
 	if t.plain {
-		e.conn.KeepWatches()
+		zkconn.KeepWatches(e.conn)
 		probed()
 		return nil
 	}
-	err := t.lost.try(e.conn, func(c *zkconn.Conn) error { return c.Follow(t.at, since, watches, probed) })
+	err := t.lost.try(e.conn, func(c *zkconn.Conn) error { return zkconn.Follow(c, t.at, since, watches, probed) })
 	switch {
 	case err == nil:
 		t.lost = losses{}

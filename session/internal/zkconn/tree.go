@@ -31,9 +31,9 @@ func (Answered) event() {}
 // until then, and stay where nothing has changed. At the roots of trees that have a watch already
 // they would do harm: there it is told that all may have changed. told is called behind the events.
 // [ErrCalledOff]: another tree has come meanwhile.
-func (c *Conn) Follow(root string, since int64, watches map[Watch]bool, told func()) error {
-	c.keepWatches(1)
-	defer c.keepWatches(-1)
+func Follow(c *Conn, root string, since int64, watches map[Watch]bool, told func()) error {
+	c.core.keepWatches(1)
+	defer c.core.keepWatches(-1)
 	among := func() (roots []string) {
 		for other := range c.core.roots {
 			if _, known := watches[Watch{Path: other}]; known {
@@ -67,10 +67,10 @@ func (c *Conn) Follow(root string, since int64, watches map[Watch]bool, told fun
 	return err
 }
 
-// Unfollow removes that watch unless it is needed, by what is asked in the moment in which the
-// place of the removal among the requests is fixed. needed must not block. The other watches at the
-// root fire, so that who depends on them reads again, with a watch.
-func (c *Conn) Unfollow(root string, needed func() bool) {
+// Unfollow removes the watch of [Follow] unless it is needed, by what is asked in the moment in
+// which the place of the removal among the requests is fixed. needed must not block. The other
+// watches at the root fire, so that who depends on them reads again, with a watch.
+func Unfollow(c *Conn, root string, needed func() bool) {
 	r := &request{ask: jute.Request{Op: jute.OpRemoveWatches, Path: root, Kind: anyWatches}}
 	r.holds = func() bool { return c.core.roots[root] && !needed() }
 	_ = c.do(r) // without a connection there is no watch
@@ -78,12 +78,12 @@ func (c *Conn) Unfollow(root string, needed func() bool) {
 
 // KeepWatches has all watches stay from now on, whatever [Conn.Unwatch] is asked: a tree depends on
 // some that fire once.
-func (c *Conn) KeepWatches() { c.keepWatches(1) }
+func KeepWatches(c *Conn) { c.core.keepWatches(1) }
 
-func (c *Conn) keepWatches(n int) {
-	c.core.mu.Lock()
-	defer c.core.mu.Unlock()
-	c.core.keeping += n
+func (c *core) keepWatches(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keeping += n
 }
 
 // rooted takes the request into account that is about to be written, and changes its frame if there
