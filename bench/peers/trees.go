@@ -118,9 +118,12 @@ func (o ours) tree(ctx context.Context, r *row, path string) (contender, error) 
 	var trees <-chan *troupe.Tree
 	begin := func() error {
 		var following context.Context
-		following, cancel = context.WithCancel(ctx)
+		following, cancel = context.WithCancel(ctx) //nolint:gosec // end calls it, or ctx has ended
 		trees = o.WatchTree(following, path)
-		first := <-trees
+		first, is := <-trees
+		if !is {
+			return context.Cause(following)
+		}
 		if _, whole := first.At(fmt.Sprintf("%03d/%03d", branches-1, onEach-1)); !whole {
 			return fmt.Errorf("the first tree is not whole: %w", first.Err)
 		}
