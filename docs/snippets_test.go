@@ -58,7 +58,8 @@ func TestChannels(t *testing.T) {
 }
 
 // That of docs/trees.md.
-func follows(ctx context.Context, sess *session.Session, routes map[string]string) error {
+func follows(ctx context.Context, sess *session.Session, use func(routes map[string]string)) error {
+	routes := map[string]string{}
 	for t := range sess.WatchTree(ctx, "/routes", session.WithDepth(3), session.WithMaxNodes(50_000)) {
 		if t.Err != nil {
 			return t.Err // the last one
@@ -71,9 +72,7 @@ func follows(ctx context.Context, sess *session.Session, routes map[string]strin
 				routes[path] = string(n.Data)
 			}
 		}
-		if routes["end"] != "" {
-			return errEnough
-		}
+		use(routes)
 	}
 	return ctx.Err()
 }
@@ -81,14 +80,21 @@ func follows(ctx context.Context, sess *session.Session, routes map[string]strin
 func TestTrees(t *testing.T) {
 	t.Parallel()
 	sess := bubble.Open(t, zktest.Start(t).Servers())
-	routes := map[string]string{}
-	done := bubble.Begin(func() error { return follows(t.Context(), sess, routes) })
+	ctx, cancel := context.WithCancel(t.Context())
+	var last map[string]string
+	done := bubble.Begin(func() error {
+		return follows(ctx, sess, func(routes map[string]string) {
+			if last = routes; routes["end"] != "" {
+				cancel()
+			}
+		})
+	})
 	for _, path := range []string{"/routes", "/routes/eu", "/routes/end"} {
 		_, err := sess.Create(t.Context(), path, []byte(path))
 		require.NoError(t, err)
 	}
-	require.ErrorIs(t, bubble.Get(t, done), errEnough)
-	require.Equal(t, map[string]string{"": "/routes", "eu": "/routes/eu", "end": "/routes/end"}, routes)
+	require.ErrorIs(t, bubble.Get(t, done), context.Canceled)
+	require.Equal(t, map[string]string{"": "/routes", "eu": "/routes/eu", "end": "/routes/end"}, last)
 }
 
 // Those of docs/recipes/election.md.
