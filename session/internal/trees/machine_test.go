@@ -1,6 +1,7 @@
 // The machine against a simulated server: every tree that says of which transaction it is has to be
 // the server's state then. Requests, answers and events are delivered in the order of the wire, at
-// any moment; connections are lost at any moment; writers go on.
+// any moment; connections are lost at any moment, and the next server may be behind, though not what
+// it has answered before; writers go on.
 
 package trees_test
 
@@ -32,12 +33,14 @@ type stage struct {
 	rng  *rand.Rand
 	seed uint64
 	now  time.Time
-	// The server.
+	// The servers, of which the one at the other end has carried out the transactions up to zxid.
 	plain   bool
 	depth   int
 	zxid    int64
 	nodes   map[string]znode
 	history []map[string]znode // by zxid
+	events  [][]event          // of the transactions, likewise
+	pace    int                // steps a transaction, on average
 	// The connection.
 	up       bool
 	watching bool                // a watch tells of all
@@ -54,6 +57,11 @@ type stage struct {
 	before map[string]int64
 }
 
+type event struct {
+	kind jute.EventType
+	path string
+}
+
 type znode struct{ czxid, mzxid, pzxid int64 }
 
 type request struct {
@@ -66,7 +74,7 @@ func newStage(t *testing.T, seed uint64) *stage {
 		T: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), now: time.Unix(1_000_000, 0), zxid: 1,
 		nodes: map[string]znode{}, known: map[trees.Read]bool{},
 	}
-	g.history = []map[string]znode{{}, {}}
+	g.history, g.events, g.seen = []map[string]znode{{}, {}}, make([][]event, 2), 1
 	g.plain, g.depth = g.rng.IntN(3) == 0, g.rng.IntN(3)
 	g.Machine = trees.New(g.depth, 1000)
 	if g.plain {
@@ -82,8 +90,10 @@ func unreadable(path string) bool { return strings.HasPrefix(path, "u") }
 
 func parent(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 0)] }
 
-func (g *stage) children(path string) (all []string) {
-	for p := range g.nodes {
+func (g *stage) children(path string) []string { return childrenIn(g.nodes, path) }
+
+func childrenIn(nodes map[string]znode, path string) (all []string) {
+	for p := range nodes {
 		if p != "" && parent(p) == path {
 			all = append(all, strings.TrimPrefix(strings.TrimPrefix(p, path), "/"))
 		}
@@ -92,37 +102,47 @@ func (g *stage) children(path string) (all []string) {
 	return all
 }
 
-// write carries out a transaction of one to three writes.
+// write makes a transaction of one to three writes.
 func (g *stage) write() {
-	g.zxid++
+	zxid, nodes := int64(len(g.history)), maps.Clone(g.history[len(g.history)-1])
+	var told []event
+	touch := func(path string) {
+		if up, above := nodes[parent(path)]; path != "" && above {
+			up.pzxid = zxid
+			nodes[parent(path)] = up
+		}
+		told = append(told, event{jute.NodeChildrenChanged, parent(path)})
+	}
 	for range 1 + g.rng.IntN(3) {
 		path := names[g.rng.IntN(len(names))]
-		n, exists := g.nodes[path]
-		up, below := g.nodes[parent(path)]
+		n, exists := nodes[path]
+		_, below := nodes[parent(path)]
 		switch {
 		case !exists && (path == "" || below):
-			g.nodes[path] = znode{g.zxid, g.zxid, g.zxid}
-			g.touch(path, up)
-			g.tell(jute.NodeCreated, path)
-			g.tell(jute.NodeChildrenChanged, parent(path))
+			nodes[path] = znode{zxid, zxid, zxid}
+			told = append(told, event{jute.NodeCreated, path})
+			touch(path)
 		case exists && g.rng.IntN(3) > 0:
-			n.mzxid = g.zxid
-			g.nodes[path] = n
-			g.tell(jute.NodeDataChanged, path)
-		case exists && len(g.children(path)) == 0:
-			delete(g.nodes, path)
-			g.touch(path, up)
-			g.tell(jute.NodeDeleted, path)
-			g.tell(jute.NodeChildrenChanged, parent(path))
+			n.mzxid = zxid
+			nodes[path] = n
+			told = append(told, event{jute.NodeDataChanged, path})
+		case exists && len(childrenIn(nodes, path)) == 0:
+			delete(nodes, path)
+			told = append(told, event{jute.NodeDeleted, path})
+			touch(path)
 		}
 	}
-	g.history = append(g.history, maps.Clone(g.nodes))
+	g.history, g.events = append(g.history, nodes), append(g.events, told)
 }
 
-func (g *stage) touch(path string, up znode) {
-	if path != "" {
-		up.pzxid = g.zxid
-		g.nodes[parent(path)] = up
+func (g *stage) behind() bool { return g.zxid < int64(len(g.history)-1) }
+
+// carryOut has the server at the other end carry out the next transaction.
+func (g *stage) carryOut() {
+	g.zxid++
+	g.nodes = g.history[g.zxid]
+	for _, ev := range g.events[g.zxid] {
+		g.tell(ev.kind, ev.path)
 	}
 }
 
@@ -224,6 +244,11 @@ func (g *stage) missed(since int64, watches []trees.Read) {
 
 func (g *stage) connect() {
 	g.up, g.armed, g.watching = true, map[trees.Read]bool{}, false
+	g.zxid = int64(len(g.history) - 1)
+	if g.pace = 1 << g.rng.IntN(8); g.rng.IntN(2) == 0 {
+		g.zxid -= g.rng.Int64N(g.zxid - g.seen + 1)
+	}
+	g.nodes = g.history[g.zxid]
 	if g.plain { // the session arms its watches, and then the root is read
 		known := slices.SortedFunc(maps.Keys(g.known), func(a, b trees.Read) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 		g.missed(g.seen, known)
@@ -255,6 +280,7 @@ func (g *stage) connect() {
 func (g *stage) probed() {
 	zxid := g.zxid
 	g.send(func() {
+		g.seen = zxid
 		g.Probed(zxid)
 		g.look()
 	})
@@ -328,6 +354,9 @@ func flatten(n *trees.Node, path string, visit func(path string, n *trees.Node))
 }
 
 func (g *stage) step(writes int) {
+	if g.up && g.behind() && g.rng.IntN(g.pace) == 0 {
+		g.carryOut()
+	}
 	switch dice := g.rng.IntN(100); {
 	case dice < writes:
 		g.write()
@@ -367,7 +396,7 @@ func TestATreeIsTheStateAtItsTransaction(t *testing.T) {
 			}
 		}
 		exact, loose = exact+g.exact, loose+g.loose
-		for i := 0; len(g.requests)+len(g.wire) > 0 || g.last.Stale || g.last.Zxid == 0; i++ {
+		for i := 0; len(g.requests)+len(g.wire) > 0 || g.behind() || g.last.Stale || g.last.Zxid == 0; i++ {
 			require.Less(t, i, 10_000, "seed %d: it never settles", seed)
 			if g.step(0); !g.up {
 				g.connect()
