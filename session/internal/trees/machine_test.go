@@ -1,7 +1,7 @@
-// The machine against a simulated server: every tree that says of which transaction it is has to be
-// the server's state then. Requests, answers and events are delivered in the order of the wire, at
-// any moment; connections are lost at any moment, and the next server may be behind, though not what
-// it has answered before; writers go on.
+// The machine against a simulated ensemble: every tree that says of which transaction it is has to
+// be the server's state then. Requests, answers and events are delivered in the order of the wire,
+// at any moment; connections are lost at any moment, and the next server may be behind, though not
+// behind what was answered before; writers go on.
 
 package trees_test
 
@@ -41,9 +41,11 @@ type stage struct {
 	history []map[string]znode // by zxid
 	events  [][]event          // of the transactions, likewise
 	pace    int                // steps a transaction, on average
+	other   string             // the root of another tree: events of it are told, and it is not probed
 	// The connection.
 	up       bool
 	watching bool                // a watch tells of all
+	attached bool                // all changes are told before what is asked from now on
 	armed    map[trees.Read]bool // watches that fire once, by the read that arms them; of a missing root the exists
 	requests []request           // not served yet
 	wire     []func()            // what the server has sent, not delivered yet
@@ -76,6 +78,7 @@ func newStage(t *testing.T, seed uint64) *stage {
 	}
 	g.history, g.events, g.seen = []map[string]znode{{}, {}}, make([][]event, 2), 1
 	g.plain, g.depth = g.rng.IntN(3) == 0, g.rng.IntN(3)
+	g.other = []string{"none", "a", "a/x", "b"}[g.rng.IntN(4)]
 	g.Machine = trees.New(g.depth, 1000)
 	if g.plain {
 		g.SetPlain()
@@ -163,7 +166,7 @@ func fires(kind jute.EventType, path string) []trees.Read {
 
 // tell sends an event to those who watch.
 func (g *stage) tell(kind jute.EventType, path string) {
-	told := g.watching && kind != jute.NodeChildrenChanged || g.up && g.rng.IntN(10) == 0 // or something else of the session watches it
+	told := g.watching && kind != jute.NodeChildrenChanged || g.up && (path == g.other || g.rng.IntN(5) == 0) // or something else of the session watches it
 	for _, w := range fires(kind, path) {
 		told = told || g.armed[w]
 		delete(g.armed, w)
@@ -243,9 +246,9 @@ func (g *stage) missed(since int64, watches []trees.Read) {
 }
 
 func (g *stage) connect() {
-	g.up, g.armed, g.watching = true, map[trees.Read]bool{}, false
+	g.up, g.armed, g.watching, g.attached = true, map[trees.Read]bool{}, false, g.plain
 	g.zxid = int64(len(g.history) - 1)
-	if g.pace = 1 << g.rng.IntN(8); g.rng.IntN(2) == 0 {
+	if g.pace = 1 << max(0, g.rng.IntN(12)-4); g.rng.IntN(2) == 0 {
 		g.zxid -= g.rng.Int64N(g.zxid - g.seen + 1)
 	}
 	g.nodes = g.history[g.zxid]
@@ -274,7 +277,17 @@ func (g *stage) connect() {
 	} else {
 		g.Refresh("")
 	}
-	g.requests = append(g.requests, request{probe: func() { g.watching = true }}, request{probe: probe(data, kids)}, request{probe: g.probed})
+	g.requests = append(g.requests, request{probe: func() {
+		g.watching = true
+		g.send(func() {
+			if is := func(p string) bool { return p == g.other }; slices.ContainsFunc(data, is) {
+				data, kids = slices.DeleteFunc(data, is), slices.DeleteFunc(kids, is)
+				g.Refresh(g.other)
+			}
+			g.requests = append(g.requests, request{probe: probe(data, kids)}, request{probe: g.probed})
+			g.attached = true
+		})
+	}})
 }
 
 func (g *stage) probed() {
@@ -354,7 +367,7 @@ func flatten(n *trees.Node, path string, visit func(path string, n *trees.Node))
 }
 
 func (g *stage) step(writes int) {
-	if g.up && g.behind() && g.rng.IntN(g.pace) == 0 {
+	for g.up && g.behind() && g.rng.IntN(g.pace) == 0 {
 		g.carryOut()
 	}
 	switch dice := g.rng.IntN(100); {
@@ -364,7 +377,7 @@ func (g *stage) step(writes int) {
 		g.connect()
 	case dice < writes+1:
 		g.disconnect()
-	case dice < 45:
+	case dice < 45 && g.attached:
 		if reads := g.Next(1 + g.rng.IntN(3)); len(reads) > 0 {
 			g.requests = append(g.requests, request{reads: reads})
 		}
