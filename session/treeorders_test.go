@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -172,5 +173,37 @@ func TestDataThatAreTooLargeAreUnread(t *testing.T) {
 		require.ErrorIs(w, n.Unread, session.ErrTooLarge)
 		w.pass(time.Minute)
 		quiet(w, trees)
+	})
+}
+
+// Readers of several trees come and go, some before they have begun: none leaves a watch.
+func TestReadersThatComeAndGoLeaveNoWatch(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		s := w.open()
+		w.grow("/a", 3, 3)
+		for round := range 10 {
+			var readers sync.WaitGroup
+			for g := range 64 {
+				readers.Go(func() {
+					for n := range 10 {
+						ctx, cancel := context.WithCancel(w.ctx)
+						if (n+g)%3 == 0 {
+							cancel()
+						}
+						trees := s.WatchTree(ctx, []string{"/a", "/a/001"}[g%2], session.WithDepth(1+g%3))
+						if (n+g)%4 == 0 {
+							<-trees
+						}
+						cancel()
+					}
+				})
+			}
+			if round%5 == 4 {
+				w.srv.Disconnect(id(s))
+			}
+			readers.Wait()
+			w.pass(time.Second)
+			require.Empty(w, w.srv.Znodes(w).Watches(), "round %d", round)
+		}
 	})
 }
