@@ -133,7 +133,7 @@ func (s *Session) WatchTree(ctx context.Context, path string, opts ...TreeOption
 		return r.c
 	}
 	if t, first := s.trees.join(ctx, s, key, r); first && !s.tasks.run(t.run) {
-		t.end(nil)
+		t.end(nil, nil)
 	}
 	return r.c
 }

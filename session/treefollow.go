@@ -92,12 +92,12 @@ func (a *treeSet) remove(t *sharedTree) {
 	t.cancel()
 }
 
-// each does something with the trees that follow an epoch, and wakes them.
+// each does something with the trees that follow an epoch, nil: any or none, and wakes them.
 func (a *treeSet) each(e *epoch, do func(t *sharedTree)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, t := range a.all {
-		if t.epoch == e {
+		if e == nil || t.epoch == e {
 			do(t)
 			t.wake.Publish(struct{}{})
 		}
@@ -116,12 +116,16 @@ func (a *treeSet) fired(e *epoch, ev zkconn.Fired) {
 // down takes the loss of a connection, or the end of an epoch with its cause. What a tree knows is
 // forgotten if the servers may have, or if something here has failed.
 func (a *treeSet) down(e *epoch, cause error) {
+	anew := errors.Is(cause, ErrDataLoss) || errors.Is(cause, ErrRestarted)
+	if anew {
+		e = nil // what is known may be of an epoch before
+	}
 	a.each(e, func(t *sharedTree) {
 		if t.machine.Down(); t.last.root != nil && !t.last.Stale {
 			t.last.Stale = true
 			t.offer()
 		}
-		if errors.Is(cause, ErrDataLoss) || errors.Is(cause, ErrRestarted) {
+		if anew {
 			t.forget()
 		}
 	})
@@ -163,13 +167,13 @@ func (t *sharedTree) absolute(path string) string {
 // run follows the tree until nobody reads it any more, or there is too much, or the session ends.
 func (t *sharedTree) run() {
 	var cause error
-	defer func() { t.end(cause) }()
-	q := t.session.sender
 	var at connRef
-	for try := 1; t.ctx.Err() == nil; try++ {
+	defer func() { t.end(at.epoch, cause) }()
+	q := t.session.sender
+	for try := 1; ; try++ {
 		var err error
 		if at, err = q.conn(t.ctx, nil, at); err != nil {
-			return
+			return // there may be a connection all the same
 		}
 		switch err = t.follow(at.epoch); {
 		case err == ErrTooMany:
@@ -187,8 +191,9 @@ func (t *sharedTree) run() {
 	}
 }
 
-// end closes what the readers have, and gives the watch back.
-func (t *sharedTree) end(cause error) {
+// end closes what the readers have, and gives the watch back, which another tree may have left to
+// this one that has set none: so it is that of the last connection known.
+func (t *sharedTree) end(e *epoch, cause error) {
 	a := &t.session.trees
 	a.mu.Lock()
 	a.remove(t)
@@ -199,8 +204,8 @@ func (t *sharedTree) end(cause error) {
 		t.close(r)
 	}
 	a.mu.Unlock()
-	if t.epoch != nil && !t.plain {
-		zkconn.Unfollow(t.epoch.conn, t.at, func() bool {
+	if e = cmp.Or(e, t.epoch); e != nil && !t.plain {
+		zkconn.Unfollow(e.conn, t.at, func() bool {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			return slices.ContainsFunc(slices.Collect(maps.Values(a.all)), func(o *sharedTree) bool { return o.at == t.at })

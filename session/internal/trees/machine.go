@@ -68,10 +68,10 @@ func (m *Machine) Resume(known func(path string, children bool)) (since int64) {
 		want := n.want
 		if m.set(n, 0); n.read {
 			known(path, m.spreads(path))
-		} else {
-			want = data | names // what came below it meanwhile was not told either
 		}
-		m.want(path, n, want)
+		if want != 0 || !n.read { // this server may not have seen all that was told, nor was all told below
+			m.want(path, n, data|names)
+		}
 	})
 	return m.zxid
 }
@@ -139,7 +139,7 @@ func (m *Machine) Event(kind jute.EventType, path string) {
 		if up := m.root.find(above); kind == jute.NodeCreated && up != nil && up.Unread == nil {
 			m.appear(path, above, all)
 		}
-	case kind == jute.NodeChildrenChanged:
+	case kind == jute.NodeChildrenChanged && n.Unread == nil: // else a listing would make up for the data
 		m.want(path, n, names)
 	case kind == jute.NodeDeleted:
 		m.drop(path)

@@ -1,6 +1,7 @@
-// The machine against a simulated server: every tree that says of which transaction it is has to be
-// the server's state then. Requests, answers and events are delivered in the order of the wire, at
-// any moment; connections are lost at any moment; writers go on.
+// The machine against a simulated ensemble: every tree that says of which transaction it is has to
+// be the server's state then. Requests, answers and events are delivered in the order of the wire,
+// at any moment; connections are lost at any moment, and the next server may be behind, though not
+// behind what was answered before; writers go on.
 
 package trees_test
 
@@ -32,12 +33,15 @@ type stage struct {
 	rng  *rand.Rand
 	seed uint64
 	now  time.Time
-	// The server.
+	// The servers, of which the one at the other end has carried out the transactions up to zxid.
 	plain   bool
 	depth   int
 	zxid    int64
 	nodes   map[string]znode
 	history []map[string]znode // by zxid
+	events  [][]event          // of the transactions, likewise
+	pace    int                // steps a transaction, on average
+	other   string             // the root of another tree: events of it are told, and it is not probed
 	// The connection.
 	up       bool
 	watching bool                // a watch tells of all
@@ -55,6 +59,11 @@ type stage struct {
 	before map[string]int64
 }
 
+type event struct {
+	kind jute.EventType
+	path string
+}
+
 type znode struct{ czxid, mzxid, pzxid int64 }
 
 type request struct {
@@ -67,8 +76,9 @@ func newStage(t *testing.T, seed uint64) *stage {
 		T: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), now: time.Unix(1_000_000, 0), zxid: 1,
 		nodes: map[string]znode{}, known: map[trees.Read]bool{},
 	}
-	g.history = []map[string]znode{{}, {}}
+	g.history, g.events, g.seen = []map[string]znode{{}, {}}, make([][]event, 2), 1
 	g.plain, g.depth = g.rng.IntN(3) == 0, g.rng.IntN(3)
+	g.other = []string{"none", "a", "a/x", "b"}[g.rng.IntN(4)]
 	g.Machine = trees.New(g.depth, 1000, g.plain)
 	return g
 }
@@ -80,8 +90,10 @@ func unreadable(path string) bool { return strings.HasPrefix(path, "u") }
 
 func parent(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 0)] }
 
-func (g *stage) children(path string) (all []string) {
-	for p := range g.nodes {
+func (g *stage) children(path string) []string { return childrenIn(g.nodes, path) }
+
+func childrenIn(nodes map[string]znode, path string) (all []string) {
+	for p := range nodes {
 		if p != "" && parent(p) == path {
 			all = append(all, strings.TrimPrefix(strings.TrimPrefix(p, path), "/"))
 		}
@@ -90,37 +102,47 @@ func (g *stage) children(path string) (all []string) {
 	return all
 }
 
-// write carries out a transaction of one to three writes.
+// write makes a transaction of one to three writes.
 func (g *stage) write() {
-	g.zxid++
+	zxid, nodes := int64(len(g.history)), maps.Clone(g.history[len(g.history)-1])
+	var told []event
+	touch := func(path string) {
+		if up, above := nodes[parent(path)]; path != "" && above {
+			up.pzxid = zxid
+			nodes[parent(path)] = up
+		}
+		told = append(told, event{jute.NodeChildrenChanged, parent(path)})
+	}
 	for range 1 + g.rng.IntN(3) {
 		path := names[g.rng.IntN(len(names))]
-		n, exists := g.nodes[path]
-		up, below := g.nodes[parent(path)]
+		n, exists := nodes[path]
+		_, below := nodes[parent(path)]
 		switch {
 		case !exists && (path == "" || below):
-			g.nodes[path] = znode{g.zxid, g.zxid, g.zxid}
-			g.touch(path, up)
-			g.tell(jute.NodeCreated, path)
-			g.tell(jute.NodeChildrenChanged, parent(path))
+			nodes[path] = znode{zxid, zxid, zxid}
+			told = append(told, event{jute.NodeCreated, path})
+			touch(path)
 		case exists && g.rng.IntN(3) > 0:
-			n.mzxid = g.zxid
-			g.nodes[path] = n
-			g.tell(jute.NodeDataChanged, path)
-		case exists && len(g.children(path)) == 0:
-			delete(g.nodes, path)
-			g.touch(path, up)
-			g.tell(jute.NodeDeleted, path)
-			g.tell(jute.NodeChildrenChanged, parent(path))
+			n.mzxid = zxid
+			nodes[path] = n
+			told = append(told, event{jute.NodeDataChanged, path})
+		case exists && len(childrenIn(nodes, path)) == 0:
+			delete(nodes, path)
+			told = append(told, event{jute.NodeDeleted, path})
+			touch(path)
 		}
 	}
-	g.history = append(g.history, maps.Clone(g.nodes))
+	g.history, g.events = append(g.history, nodes), append(g.events, told)
 }
 
-func (g *stage) touch(path string, up znode) {
-	if path != "" {
-		up.pzxid = g.zxid
-		g.nodes[parent(path)] = up
+func (g *stage) behind() bool { return g.zxid < int64(len(g.history)-1) }
+
+// carryOut has the server at the other end carry out the next transaction.
+func (g *stage) carryOut() {
+	g.zxid++
+	g.nodes = g.history[g.zxid]
+	for _, ev := range g.events[g.zxid] {
+		g.tell(ev.kind, ev.path)
 	}
 }
 
@@ -141,7 +163,7 @@ func fires(kind jute.EventType, path string) []trees.Read {
 
 // tell sends an event to those who watch.
 func (g *stage) tell(kind jute.EventType, path string) {
-	told := g.watching && kind != jute.NodeChildrenChanged || g.up && g.rng.IntN(10) == 0 // or something else of the session watches it
+	told := g.watching && kind != jute.NodeChildrenChanged || g.up && (path == g.other || g.rng.IntN(5) == 0) // or something else of the session watches it
 	for _, w := range fires(kind, path) {
 		told = told || g.armed[w]
 		delete(g.armed, w)
@@ -220,6 +242,11 @@ func (g *stage) missed(since int64, watches []trees.Read) {
 
 func (g *stage) connect() {
 	g.up, g.armed, g.watching = true, map[trees.Read]bool{}, false
+	g.zxid = int64(len(g.history) - 1)
+	if g.pace = 1 << max(0, g.rng.IntN(12)-4); g.rng.IntN(2) == 0 {
+		g.zxid -= g.rng.Int64N(g.zxid - g.seen + 1)
+	}
+	g.nodes = g.history[g.zxid]
 	if g.plain { // the session arms its watches, and the tree begins anew
 		known := slices.SortedFunc(maps.Keys(g.known), func(a, b trees.Read) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 		g.missed(g.seen, known)
@@ -235,12 +262,20 @@ func (g *stage) connect() {
 			known = append(known, trees.Read{Path: path, Op: jute.OpGetChildren2})
 		}
 	})
+	if is := func(r trees.Read) bool { return r.Path == g.other }; slices.ContainsFunc(known, is) {
+		known = slices.DeleteFunc(known, is)
+		g.Event(jute.NodeDataChanged, g.other)
+		g.Event(jute.NodeChildrenChanged, g.other)
+	}
+	g.rng.Shuffle(len(known), func(i, j int) { known[i], known[j] = known[j], known[i] })
 	for some := range slices.Chunk(known, 4) {
 		g.requests = append(g.requests, request{other: func() { g.missed(since, some) }})
 	}
 	g.requests = append(g.requests, request{other: func() {
 		g.watching = true
+		zxid := g.zxid
 		g.send(func() {
+			g.seen = zxid
 			g.Probed()
 			g.look()
 		})
@@ -313,6 +348,9 @@ func flatten(n *trees.Node, path string, visit func(path string, n *trees.Node))
 }
 
 func (g *stage) step(writes int) {
+	for g.up && g.behind() && g.rng.IntN(g.pace) == 0 {
+		g.carryOut()
+	}
 	switch dice := g.rng.IntN(100); {
 	case dice < writes:
 		g.write()
@@ -354,7 +392,7 @@ func TestATreeIsTheStateAtItsTransaction(t *testing.T) {
 			}
 		}
 		exact, loose = exact+g.exact, loose+g.loose
-		for i := 0; len(g.requests)+len(g.wire) > 0 || g.of <= 0; i++ {
+		for i := 0; len(g.requests)+len(g.wire) > 0 || g.behind() || g.of <= 0; i++ {
 			require.Less(t, i, 10_000, "seed %d: it never settles", seed)
 			if g.step(0); !g.up {
 				g.connect()
