@@ -24,6 +24,7 @@ import (
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -51,6 +52,14 @@ func busy() session.Snapshot {
 			State: session.Connected, Epoch: 2, SessionID: 0x100a5, Timeout: 10 * time.Second, TrustedUntil: time.Now().Add(6500 * time.Millisecond),
 			Server: "zk-1.zk:2181", Address: "10.0.0.1:2181", Cause: session.ErrExpired,
 		},
+		Recipes: []session.RecipeState{
+			{Recipe: "queue", Path: "/shop/parcels", State: "paused"},
+			{Recipe: "lock", Path: orders, State: "holding"},
+			{Recipe: "queue", Path: "/shop/mail", State: "consuming"},
+			{Recipe: "queue", Path: "/shop/mail", State: "consuming"},
+			{Recipe: "queue", Path: "/shop/returns", State: "paused"},
+			{Recipe: "queue", Path: "/shop/returns", State: "consuming"},
+		},
 		Held: []session.Held{
 			{Recipe: "election", Path: "/shop/leader", Name: "shop-1", Token: 4294967301, Since: ago(90 * time.Minute), Asked: asked},
 			{Recipe: "queue", Path: "/shop/mail", Name: "item-7", Token: 71, Since: ago(3 * time.Second), Attempt: 4},
@@ -75,10 +84,15 @@ func busy() session.Snapshot {
 			{Kind: session.EventStalled, Time: ago(30 * time.Second), Took: 1700 * time.Millisecond},
 			{Kind: session.EventStalled, Time: ago(20 * time.Second), Took: 300 * time.Millisecond},
 			{Kind: session.EventState, Time: ago(10 * time.Second), Recipe: "lock", Path: orders, From: "waiting", To: "holding"},
+			{Kind: session.EventRestarted, Time: ago(5 * time.Second), Recipe: "queue", Path: "/shop/mail", Attempt: 2},
 			{Kind: session.EventLost, Time: ago(time.Second), Recipe: "lock", Path: orders, Token: 4294967298, Took: time.Hour, Err: errors.New("the session expired")},
 		},
-		ItemEvents: []session.Event{{Kind: session.EventItemClaimed, Time: ago(9 * time.Second), Recipe: "queue", Path: "/shop/mail", Name: "item-6", Token: 70, Attempt: 1}},
-		Dropped:    12,
+		ItemEvents: []session.Event{
+			{Kind: session.EventItemPut, Time: ago(15 * time.Second), Recipe: "queue", Path: "/shop/mail", Name: "item-1", Attempt: 7, Took: 2 * time.Millisecond},
+			{Kind: session.EventItemPut, Time: ago(14 * time.Second), Recipe: "queue", Path: "/shop/mail", Name: "item-8", Attempt: 1, To: "full", Err: queue.ErrFull},
+			{Kind: session.EventItemClaimed, Time: ago(9 * time.Second), Recipe: "queue", Path: "/shop/mail", Name: "item-6", Token: 70, Attempt: 1},
+		},
+		Dropped: 12,
 	}
 }
 
@@ -208,7 +222,8 @@ func TestThePageReadsAsItIsMeant(t *testing.T) {
 		for _, want := range []string{
 			"<dd>2 create, 1 sync under way", "<dt>last problem<dd>the ZooKeeper session has expired",
 			"<bdi>shop-1 on host a (pid 8)</bdi>; others waiting: 3 (seen 1.5s ago)", "<td>1999-12-31 23:59:59.000<td>lost",
-			"stalled<td><td><td><td>for 1.7s", "token 70 attempt 1", "token 4294967298 after 1h0m0s error: the session expired", "refresh every 2 s",
+			"stalled<td><td><td><td>for 1.7s", "token 70 attempt 1", "<td>item-1<td>after 2ms 7 items", "<td>item-8<td><bdi>full</bdi> 1 item error: ", "<td>restarted<td>queue<td>/shop/mail<td><td>restart 2",
+			"token 4294967298 after 1h0m0s error: the session expired", "refresh every 2 s",
 		} {
 			require.Contains(t, body, want)
 		}
@@ -258,7 +273,7 @@ func TestTextsAreNotTrusted(t *testing.T) {
 func TestThePageOfSessions(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(w *bubble.World) {
-		a, b := w.Session(session.WithIdentity("<b>orders-1</b>")), w.Session()
+		a, b := w.Session(session.WithIdentity("<b>orders-1</b>"), session.WithAuth("digest", []byte("ann:secret"))), w.Session()
 		contend := func(s *session.Session) <-chan error {
 			l, err := lock.New(s, "/locks/<i>orders")
 			require.NoError(w, err)
@@ -278,6 +293,7 @@ func TestThePageOfSessions(t *testing.T) {
 		require.Contains(w, page, "&lt;b&gt;orders-1&lt;/b&gt;")
 		require.NotContains(w, page, "<i>")
 		require.NotContains(w, page, "<b>orders")
+		require.NotContains(w, page+get(w, debug.Handler(a, b), "?format=json").Body.String(), "secret")
 		var is struct {
 			Sessions []struct {
 				Held struct {
@@ -301,6 +317,41 @@ func TestThePageOfSessions(t *testing.T) {
 		require.NoError(w, a.Close(w.Context()))
 		require.Contains(w, get(w, debug.Handler(a), "").Body.String(), `<b class="closed">closed</b>`)
 		require.Contains(w, get(w, debug.Handler(w.Unconnected()), "").Body.String(), `<b class="connecting">connecting</b>, epoch 0`)
+	})
+}
+
+// A queue is shown as long as this process takes items from it, also if it has none in hand.
+func TestThePageOfAQueueThatIsPaused(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(w *bubble.World) {
+		s := w.Session()
+		q, err := queue.New(s, "/mail")
+		require.NoError(w, err)
+		c, err := q.Consume()
+		require.NoError(w, err)
+		taken := bubble.Begin(func() error {
+			_, err := q.Take(w.Context())
+			return err
+		})
+		shows := func(state string) {
+			time.Sleep(time.Second)
+			page := get(w, debug.Handler(s), "").Body.String()
+			require.Contains(w, page, "<td>/mail<td>"+state+"<td>0<td>–<td>–<td>–\n")
+			require.Contains(w, page, "<td>queue<td>/mail<td><td>"+state+"<td>")
+			for _, kind := range []string{"queue consumer", "queue take"} {
+				require.Equal(w, state == "paused", strings.Contains(page, kind+":/mail<td>"+kind+"<td>paused<td>0\n"), kind)
+			}
+		}
+		shows("consuming")
+		require.NoError(w, q.Pause(w.Context()))
+		shows("paused")
+		require.NoError(w, q.Resume(w.Context()))
+		shows("consuming")
+		require.NoError(w, c.Close(w.Context()))
+		_, err = q.Put(w.Context(), nil, queue.WithID("letter-7"))
+		require.NoError(w, err)
+		require.NoError(w, <-taken)
+		require.Contains(w, get(w, debug.Handler(s), "").Body.String(), "<td>/mail<td>consuming<td>1<td>1<td>letter-7<td>")
 	})
 }
 

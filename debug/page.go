@@ -1,7 +1,6 @@
 package debug
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,7 +17,6 @@ const (
 	mostRows = 500  // of a section, without ?all
 	slowest  = 3600 // seconds between two refreshes
 	longest  = 200  // characters of a text
-	ofQueues = "queue"
 )
 
 // page is what is shown, and its JSON.
@@ -42,13 +40,24 @@ type view struct {
 type section[T any] struct {
 	Rows []T
 	Left int // how many rows are left out
+	most int // how many are not
 }
+
+func (s *section[T]) add(row T) {
+	if len(s.Rows) < s.most {
+		s.Rows = append(s.Rows, row)
+	} else {
+		s.Left++
+	}
+}
+
+func none[T any](most int) section[T] { return section[T]{Rows: []T{}, most: most} } // JSON has no null for it
 
 // status and the other rows add to the types of a snapshot, or have its fields in another form.
 type status struct {
 	session.Status
 	State     string
-	SessionID id
+	SessionID string
 	Timeout   span
 	Trust     span // what is left of it
 	Cause     string
@@ -75,9 +84,10 @@ type waiting struct {
 	Age, LookAge span
 }
 
-// queue is what the session has of a queue: its items in hand.
+// queue is what the session takes from a queue, and has of it in hand.
 type queue struct {
 	Path     string
+	State    string // several if they differ, as for a moment when a pause begins or ends
 	Items    int
 	Attempts int    // the most of an item
 	Oldest   string // the item that is in hand for longest
@@ -98,7 +108,7 @@ type event struct {
 	session.Event
 	Kind      string
 	Took      span
-	SessionID id
+	SessionID string
 	Err       string
 }
 
@@ -112,32 +122,69 @@ func viewOf(snapshot func() session.Snapshot, most int) *view {
 	slices.SortStableFunc(snap.Held, func(a, b session.Held) int { return a.Since.Compare(b.Since) })
 	slices.SortStableFunc(snap.Waiting, func(a, b session.Waiting) int { return a.Since.Compare(b.Since) })
 	slices.SortStableFunc(snap.Events, func(a, b session.Event) int { return a.Time.Compare(b.Time) })
-	v := &view{
-		Session: statusOf(snap),
-		Waiting: limited(snap.Waiting, most, func(w session.Waiting) waiting { return waitingOf(w, snap.Time) }),
-		Queues:  limited(queuesOf(snap), most, func(q queue) queue { return q }),
-		Actors:  limited(flat(nil, snap.Actors, 0), most, func(a actor) actor { return a }),
-		Events:  limited(snap.Events, most, eventOf),
+	v := &view{statusOf(snap), none[held](most), none[waiting](most), none[queue](most), none[actor](most), none[event](most)}
+	since := func(t time.Time) span { return spanOf(snap.Time.Sub(t)) }
+	behind, queues, order := behindOf(snap.Waiting), map[string]*queue{}, []*queue(nil)
+	queueAt := func(path string) *queue {
+		if queues[path] == nil {
+			queues[path] = &queue{Path: text(path)}
+			order = append(order, queues[path])
+		}
+		return queues[path]
 	}
-	behind := behindOf(snap.Waiting)
-	snap.Held = slices.DeleteFunc(snap.Held, func(h session.Held) bool { return h.Recipe == ofQueues })
-	v.Held = limited(snap.Held, most, func(h session.Held) held { return heldOf(h, snap.Time, behind[h.Path]) })
+	for _, h := range snap.Held {
+		at, age := h.Path, since(h.Since)
+		h.Recipe, h.Path, h.Name, h.Asked = text(h.Recipe), text(h.Path), text(h.Name), text(h.Asked)
+		if h.Recipe != "queue" {
+			v.Held.add(held{h, age, behind[at]})
+			continue
+		}
+		q := queueAt(at)
+		if q.Items++; q.Items == 1 {
+			q.Oldest, q.Age = h.Name, age
+		}
+		q.Attempts = max(q.Attempts, h.Attempt)
+	}
+	for _, r := range snap.Recipes {
+		if r.Recipe == "queue" {
+			if q := queueAt(r.Path); !strings.Contains(q.State, r.State) { // consumers may differ for a moment
+				q.State = strings.TrimPrefix(q.State+", "+r.State, ", ")
+			}
+		}
+	}
+	for _, q := range order {
+		v.Queues.add(*q)
+	}
+	for _, w := range snap.Waiting {
+		row := waiting{Waiting: w, Age: since(w.Since)}
+		if !w.Looked.IsZero() {
+			row.LookAge = since(w.Looked)
+		}
+		row.Recipe, row.Path, row.Name, row.State = text(w.Recipe), text(w.Path), text(w.Name), text(w.State)
+		row.Holder, row.Asked = text(w.Holder), text(w.Asked)
+		v.Waiting.add(row)
+	}
+	v.add(snap.Actors, 0)
+	for _, ev := range snap.Events {
+		row := event{Event: ev, Kind: ev.Kind.String(), Took: spanOf(ev.Took), SessionID: hex(ev.SessionID), Err: text(ev.Err)}
+		row.Recipe, row.Path, row.Name, row.From, row.To = text(ev.Recipe), text(ev.Path), text(ev.Name), text(ev.From), text(ev.To)
+		v.Events.add(row)
+	}
 	return v
 }
 
-// limited are the first rows as the page shows them.
-func limited[S, T any](from []S, most int, show func(S) T) section[T] {
-	rows := make([]T, min(len(from), most))
-	for i := range rows {
-		rows[i] = show(from[i])
+// add adds a part of the tree, from the top down.
+func (v *view) add(n actors.Node, depth int) {
+	v.Actors.add(actor{depth, text(n.Name), text(n.Kind), text(n.Phase), n.Restarts})
+	for _, child := range n.Children {
+		v.add(child, depth+1)
 	}
-	return section[T]{rows, len(from) - len(rows)}
 }
 
 func statusOf(snap session.Snapshot) status {
 	is := snap.Status
 	s := status{
-		Status: is, State: is.State.String(), SessionID: id(is.SessionID), Timeout: span(is.Timeout), Cause: text(is.Cause), Watches: snap.Watches, Dropped: snap.Dropped,
+		Status: is, State: is.State.String(), SessionID: hex(is.SessionID), Timeout: spanOf(is.Timeout), Cause: text(is.Cause), Watches: snap.Watches, Dropped: snap.Dropped,
 	}
 	for _, r := range snap.Requests {
 		if r.Active != 0 {
@@ -145,11 +192,11 @@ func statusOf(snap session.Snapshot) status {
 		}
 	}
 	if !is.TrustedUntil.IsZero() {
-		s.Trust = span(max(0, is.TrustedUntil.Sub(snap.Time)))
+		s.Trust = spanOf(max(0, is.TrustedUntil.Sub(snap.Time)))
 	}
 	for _, ev := range snap.Events {
 		if ev.Kind == session.EventStalled {
-			s.Stalls, s.Longest = s.Stalls+1, max(s.Longest, span(ev.Took))
+			s.Stalls, s.Longest = s.Stalls+1, max(s.Longest, spanOf(ev.Took))
 		}
 	}
 	s.Server, s.Address = text(s.Server), text(s.Address)
@@ -164,60 +211,9 @@ func behindOf(waits []session.Waiting) map[string]int {
 		behind[w.Path]++
 	}
 	for _, w := range waits {
-		if !w.Looked.IsZero() {
-			behind[w.Path] = max(behind[w.Path], w.Behind+1)
-		}
+		behind[w.Path] = max(behind[w.Path], w.Behind+1)
 	}
 	return behind
-}
-
-func heldOf(h session.Held, now time.Time, behind int) held {
-	row := held{Held: h, Age: span(now.Sub(h.Since)), Behind: behind}
-	row.Recipe, row.Path, row.Name, row.Asked = text(h.Recipe), text(h.Path), text(h.Name), text(h.Asked)
-	return row
-}
-
-func waitingOf(w session.Waiting, now time.Time) waiting {
-	row := waiting{Waiting: w, Age: span(now.Sub(w.Since))}
-	if !w.Looked.IsZero() {
-		row.LookAge = span(now.Sub(w.Looked))
-	}
-	row.Recipe, row.Path, row.Name, row.State = text(w.Recipe), text(w.Path), text(w.Name), text(w.State)
-	row.Holder, row.Asked = text(w.Holder), text(w.Asked)
-	return row
-}
-
-// queuesOf sums up the items in hand, which are sorted by age.
-func queuesOf(snap session.Snapshot) (queues []queue) {
-	at := map[string]int{}
-	for _, h := range snap.Held {
-		if h.Recipe != ofQueues {
-			continue
-		}
-		i, has := at[h.Path]
-		if !has {
-			i, at[h.Path] = len(queues), len(queues)
-			queues = append(queues, queue{Path: text(h.Path), Oldest: text(h.Name), Age: span(snap.Time.Sub(h.Since))})
-		}
-		queues[i].Items++
-		queues[i].Attempts = max(queues[i].Attempts, h.Attempt)
-	}
-	return queues
-}
-
-// flat appends a part of the tree to a list.
-func flat(list []actor, n actors.Node, depth int) []actor {
-	list = append(list, actor{depth, text(n.Name), text(n.Kind), text(n.Phase), n.Restarts})
-	for _, child := range n.Children {
-		list = flat(list, child, depth+1)
-	}
-	return list
-}
-
-func eventOf(ev session.Event) event {
-	row := event{Event: ev, Kind: ev.Kind.String(), Took: span(ev.Took), SessionID: id(ev.SessionID), Err: text(ev.Err)}
-	row.Recipe, row.Path, row.Name, row.From, row.To = text(ev.Recipe), text(ev.Path), text(ev.Name), text(ev.From), text(ev.To)
-	return row
 }
 
 // text is a text or an error that may come from anywhere: quoted if it could hide or move other
@@ -237,24 +233,18 @@ func text(from any) string {
 	return shown + rest
 }
 
-// id prints as in ZooKeeper's logs.
-type id int64
+// hex is a session's id as in ZooKeeper's logs.
+func hex(id int64) string { return fmt.Sprintf("%#x", uint64(id)) }
 
-func (i id) String() string { return "0x" + strconv.FormatUint(uint64(i), 16) }
+// span is a duration in seconds, rounded for people.
+type span float64
 
-func (i id) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
-
-// span is a duration: rounded for people, in seconds for programs.
-type span time.Duration
-
-func (s span) Seconds() float64 { return time.Duration(s).Seconds() }
+func spanOf(d time.Duration) span { return span(d.Seconds()) }
 
 func (s span) String() string {
-	d, unit := time.Duration(s), time.Microsecond
+	d, unit := time.Duration(s*span(time.Second)), time.Microsecond
 	for unit < time.Second && d >= 1000*unit { // three digits or four
 		unit *= 10
 	}
 	return d.Round(unit).String()
 }
-
-func (s span) MarshalJSON() ([]byte, error) { return json.Marshal(s.Seconds()) }

@@ -1,7 +1,8 @@
 package deploy_test
 
-// The names of metrics and labels in alerts and dashboards are those that processes and troupe
-// exporter report, as OpenTelemetry's exporter writes them for Prometheus.
+// The names of metrics and labels in alerts and dashboards, and the values that they select, are
+// those that processes and troupe exporter report, as OpenTelemetry's exporter writes them for
+// Prometheus.
 
 import (
 	"encoding/json"
@@ -28,6 +29,7 @@ import (
 	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/telemetry"
@@ -35,22 +37,23 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// labels are those of each metric.
+// labels are those of each metric, or the values of each label.
 type labels map[string][]string
 
-func (l labels) add(metric string, all ...string) {
-	for _, label := range all {
-		if !slices.Contains(l[metric], label) {
-			l[metric] = append(l[metric], label)
+func (l labels) add(of string, all ...string) {
+	for _, each := range all {
+		if !slices.Contains(l[of], each) {
+			l[of] = append(l[of], each)
 		}
 	}
 }
 
-func (l labels) addAll(f *dto.MetricFamily) {
+func (l labels) addAll(f *dto.MetricFamily, values labels) {
 	for _, m := range f.GetMetric() {
 		names := []string{"job", "instance", "cluster", "namespace"} // of the scrape
 		for _, label := range m.GetLabel() {
 			names = append(names, label.GetName())
+			values.add(label.GetName(), label.GetValue())
 		}
 		if m.GetHistogram() == nil {
 			l.add(f.GetName(), names...)
@@ -62,42 +65,58 @@ func (l labels) addAll(f *dto.MetricFamily) {
 	}
 }
 
-// byProcesses is what package telemetry reports, each instrument with each attribute.
-func byProcesses(t *bubble.World) labels {
+// byProcesses is what package telemetry reports, each instrument with each attribute, and the
+// values of real recipes, in each state of a session.
+func byProcesses(t *bubble.World, values labels) labels {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
 	require.NoError(t, err)
-	s := t.Session(telemetry.Option(sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter)), nil, telemetry.WithSessionName("main")))
-	e, err := election.New(s, "/leader")
+	all := labels{}
+	gather := func() {
+		time.Sleep(time.Second)
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		for _, f := range families {
+			all.addAll(f, values)
+		}
+	}
+	s := t.Host("a", telemetry.Option(sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter)), nil, telemetry.WithSessionName("main")))
+	e, err := election.New(s.Session, "/leader")
 	require.NoError(t, err)
 	e.Campaign()
 	bubble.Get(t, e.Leader())
+	l, err := lock.New(s.Session, "/l")
+	require.NoError(t, err)
+	_, err = l.Lock(bubble.Minute(t))
+	require.NoError(t, err)
+	q, err := queue.New(s.Session, "/q", queue.WithCapacity(1))
+	require.NoError(t, err)
+	_, err = q.PutAll(bubble.Minute(t), [][]byte{nil, nil})
+	require.ErrorIs(t, err, queue.ErrFull)
+	_, err = q.Put(bubble.Minute(t), nil)
+	require.NoError(t, err)
+	_, err = q.Take(bubble.Minute(t))
+	require.NoError(t, err)
 	_, err = s.Set(bubble.Minute(t), "/nothing", nil, -1)
 	require.ErrorIs(t, err, session.ErrNoNode)
-	for _, ev := range []session.Event{
-		{Kind: session.EventStalled},
-		{Kind: session.EventRestarted, Recipe: "lock"},
-		{Kind: session.EventGranted, Recipe: "lock", Path: "/l"},
-		{Kind: session.EventLost, Recipe: "lock", Path: "/l", Err: session.ErrExpired},
-		{Kind: session.EventItemPut, Recipe: "queue", Path: "/q", Attempt: 1, Err: queue.ErrFull},
-		{Kind: session.EventItemClaimed, Recipe: "queue", Path: "/q"},
-		{Kind: session.EventItemSettled, Recipe: "queue", Path: "/q", To: "returned"},
-	} {
-		recipe.Emit(s, ev)
-	}
-	time.Sleep(time.Second)
-	families, err := registry.Gather()
-	require.NoError(t, err)
-	all := labels{}
-	for _, f := range families {
-		all.addAll(f)
-	}
+	recipe.Emit(s.Session, session.Event{Kind: session.EventStalled})
+	recipe.Emit(s.Session, session.Event{Kind: session.EventRestarted, Recipe: "made up"})
+	recipe.Emit(s.Session, session.Event{Kind: session.EventWithdrawn, Recipe: "made up"})
+	gather()
+	heal := s.Machine.Partition()
+	time.Sleep(time.Minute)
+	heal()
+	time.Sleep(time.Minute)
+	t.Server.Disconnect(s.Status().SessionID) // which suspends it
+	time.Sleep(time.Minute)
+	require.NoError(t, s.Close(bubble.Minute(t)))
+	gather()
 	return all
 }
 
 // byExporter is what troupe exporter reports, as its test has seen it.
-func byExporter(t testing.TB) labels {
+func byExporter(t testing.TB, values labels) labels {
 	t.Helper()
 	text, err := os.Open("../cmd/troupe/testdata/exporter.txt")
 	require.NoError(t, err)
@@ -107,7 +126,7 @@ func byExporter(t testing.TB) labels {
 	require.NoError(t, err)
 	all := labels{}
 	for _, f := range families {
-		all.addAll(f)
+		all.addAll(f, values)
 	}
 	return all
 }
@@ -129,7 +148,7 @@ func TestExporterIsNamedAsByOpenTelemetry(t *testing.T) {
 		require.NoError(t, err)
 		names = append(names, name)
 	}
-	require.ElementsMatch(t, names, slices.Collect(maps.Keys(byExporter(t))))
+	require.ElementsMatch(t, names, slices.Collect(maps.Keys(byExporter(t, labels{}))))
 }
 
 // rule is one of alerts.yml.
@@ -208,6 +227,7 @@ var (
 	quoted   = regexp.MustCompile(`"[^"]*"`)
 	word     = regexp.MustCompile(`[a-z_]\w*`)
 	selector = regexp.MustCompile(`(\w+)\{([^}]*)\}`)
+	chosen   = regexp.MustCompile(`\b(troupe_session_state|troupe_recipe|state|messaging_system) ?[=!]~? ?"([^"]*)"`)
 	matched  = regexp.MustCompile(`(\w+) ?(=|!)`)
 	shown    = regexp.MustCompile(`(?:\{\{|\$labels\.)(\w+)`)
 	listed   = regexp.MustCompile(`\b(?:by|on) \(([^)]*)\)`)
@@ -219,11 +239,15 @@ var promQL = strings.Fields("sum max group by on and or unless offset round incr
 func TestNamesInAlertsAndDashboardsAreReported(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		known := byProcesses(t)
-		maps.Copy(known, byExporter(t))
+		values := labels{}
+		known := byProcesses(t, values)
+		maps.Copy(known, byExporter(t, values))
 		unused := maps.Clone(known)
 		for _, q := range queries(t) {
 			bare := quoted.ReplaceAllString(strings.ReplaceAll(q.expr, `messaging_destination_name", "$1`, ""), `""`)
+			for _, m := range chosen.FindAllStringSubmatch(q.expr, -1) {
+				require.Subset(t, values[m[1]], strings.Split(m[2], "|"), "%s: values of %s", q.where, m[1])
+			}
 			// A metric has the labels that select it.
 			for _, m := range selector.FindAllStringSubmatch(bare, -1) {
 				for _, label := range matched.FindAllStringSubmatch(m[2], -1) {
@@ -273,6 +297,6 @@ func TestEachAlertHasItsSection(t *testing.T) {
 		alerts = append(alerts, r.Alert)
 		require.Equal(t, "https://github.com/troupe-go/troupe/blob/main/docs/operations.md#"+strings.ToLower(r.Alert), r.Annotations.Runbook)
 	}
-	require.Len(t, alerts, 12)
+	require.Len(t, alerts, 13)
 	require.Equal(t, alerts, sections)
 }

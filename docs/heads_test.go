@@ -304,15 +304,10 @@ func headOfFx(report func(ctx context.Context, term *election.Term) error) error
 }
 
 // That of package health.
-func headOfHealth(mux *http.ServeMux, sess *session.Session, candidate *election.Election) error {
-	ready, err := health.Ready(sess, health.WithGrace(30*time.Second))
-	if err != nil {
-		return err
-	}
-	mux.Handle("/ready", ready)
+func headOfHealth(mux *http.ServeMux, sess *session.Session, candidate *election.Election) {
+	mux.Handle("/ready", health.Ready(sess, health.WithGrace(30*time.Second)))
 	mux.Handle("/live", health.Live(sess))
 	mux.Handle("/leading", health.Leading(candidate))
-	return nil
 }
 
 // That of package debug.
@@ -483,7 +478,7 @@ func TestTheHeadsOfPackages(t *testing.T) {
 			mux := http.NewServeMux()
 			candidate, err := election.New(sess, "/leader")
 			require.NoError(t, err)
-			require.NoError(t, headOfHealth(mux, sess, candidate))
+			headOfHealth(mux, sess, candidate)
 			for path, code := range map[string]int{"/ready": http.StatusOK, "/live": http.StatusOK, "/leading": http.StatusServiceUnavailable} {
 				w := httptest.NewRecorder()
 				mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))

@@ -35,7 +35,7 @@ func TestTheTableOfMessagesIsThatOfTheCode(t *testing.T) {
 			inCode[message] = true
 		}
 	}
-	for _, folder := range []string{"../actors", "../session", "../recipe", "../recipes", "../fxmodule", "../internal/logs"} {
+	for _, folder := range []string{"../actors", "../session", "../recipe", "../recipes", "../fxmodule", "../health", "../internal/logs"} {
 		require.NoError(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

@@ -1,11 +1,7 @@
 // Package health answers the probes of an orchestrator with the state of a session, an election or
 // a consumer. It needs no fx.
 //
-//	ready, err := health.Ready(sess, health.WithGrace(30*time.Second))
-//	if err != nil {
-//		return err
-//	}
-//	mux.Handle("/ready", ready)
+//	mux.Handle("/ready", health.Ready(sess, health.WithGrace(30*time.Second)))
 //	mux.Handle("/live", health.Live(sess))
 //	mux.Handle("/leading", health.Leading(candidate))
 //
@@ -15,9 +11,9 @@
 package health
 
 import (
-	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -27,7 +23,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Option configures [Ready], which reports an option that is not valid by its name.
+// Option configures [Ready], whose answers name an option that is not valid.
 type Option func(*config) error
 
 type config struct{ grace time.Duration }
@@ -35,7 +31,7 @@ type config struct{ grace time.Duration }
 // WithGrace lets [Ready] answer 200 for that long after the session was connected last, unless it
 // is closed. Without it, a short outage of ZooKeeper takes all processes out of service at once.
 // The grace begins when the session notices that it is cut off. Before the first connection there
-// is none. The default is 0.
+// is none. The default is 0; a negative one is not valid.
 func WithGrace(d time.Duration) Option {
 	return func(c *config) error {
 		if d < 0 {
@@ -49,17 +45,19 @@ func WithGrace(d time.Duration) Option {
 // Ready answers 200 while the session is connected to ZooKeeper, and within the grace of
 // [WithGrace]; and 503 otherwise. The body has the state, and why there is no connection. Use it
 // for the probe that decides whether this process gets requests, unless the service can answer them
-// without ZooKeeper. An error names the argument or the option.
-func Ready(s *session.Session, opts ...Option) (http.Handler, error) {
+// without ZooKeeper. With an option that is not valid every answer is 503 and names it, and the
+// session's log has it once.
+func Ready(s *session.Session, opts ...Option) http.Handler {
 	var c config
-	if err := seam.Apply(&c, opts); err != nil {
-		return nil, fmt.Errorf("health.Ready: %w", err)
-	}
-	if s == nil {
-		return nil, errors.New("health.Ready: s: nil session")
+	err := seam.Apply(&c, opts)
+	if err != nil && s != nil {
+		seam.Logger.(func(*session.Session) *slog.Logger)(s).Error("an option of a probe is not valid: it answers 503", "error", err)
 	}
 	connectedAt := seam.ConnectedAt.(func(*session.Session) time.Time)
 	return probe(s, func(s *session.Session) (bool, string) {
+		if err != nil {
+			return false, err.Error()
+		}
 		is := s.Status()
 		text := is.State.String()
 		if is.Server == "" && is.State != session.Closed && is.Cause != nil {
@@ -69,7 +67,7 @@ func Ready(s *session.Session, opts ...Option) (http.Handler, error) {
 			return is.State == session.Connected, text
 		}
 		return time.Since(connectedAt(s)) < c.grace, text // before the first connection that is long
-	}), nil
+	})
 }
 
 // Live answers 200 until the session has ended for good (session.Session.Done), and 503 from then

@@ -4,7 +4,9 @@ package health_test
 // while a term begins and ends; and of a consumer, until it ends.
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -25,13 +27,6 @@ import (
 )
 
 func TestMain(m *testing.M) { tier.Main(m) }
-
-func ready(t *testing.T, s *session.Session, opts ...health.Option) http.Handler {
-	t.Helper()
-	h, err := health.Ready(s, opts...)
-	require.NoError(t, err)
-	return h
-}
 
 func ask(t *testing.T, probe http.Handler, method string) *httptest.ResponseRecorder {
 	t.Helper()
@@ -56,7 +51,7 @@ func TestProbes(t *testing.T) {
 		require.NoError(t, err)
 		probes := func(readiness, liveness int, text string) {
 			t.Helper()
-			require.Equal(t, text, answer(t, ready(t, s), readiness))
+			require.Equal(t, text, answer(t, health.Ready(s), readiness))
 			require.Equal(t, text, answer(t, health.Live(s), liveness))
 		}
 		probes(503, 200, "connecting")
@@ -64,7 +59,7 @@ func TestProbes(t *testing.T) {
 		probes(200, 200, "connected")
 		heal := server.Partition(s.Status().SessionID)
 		time.Sleep(time.Hour)
-		require.Regexp(t, `^untrusted: no connection to ZooKeeper for \S+: `+server.Hosts()[0]+`: `, answer(t, ready(t, s), 503))
+		require.Regexp(t, `^untrusted: no connection to ZooKeeper for \S+: `+server.Hosts()[0]+`: `, answer(t, health.Ready(s), 503))
 		answer(t, health.Live(s), 200)
 		heal()
 		time.Sleep(time.Minute)
@@ -72,7 +67,7 @@ func TestProbes(t *testing.T) {
 		require.NoError(t, s.Close(context.Background()))
 		require.Equal(t, session.Closed, s.Status().State)
 		require.Contains(t, answer(t, health.Live(s), 503), session.ErrClosed.Error())
-		answer(t, ready(t, s), 503)
+		answer(t, health.Ready(s), 503)
 	})
 }
 
@@ -86,7 +81,7 @@ func TestAGraceKeepsAProcessReady(t *testing.T) {
 		server := zktest.Start(t)
 		s, err := session.New(server.Hosts(), session.WithDialer(server.Dialer()))
 		require.NoError(t, err)
-		probe := ready(t, s, health.WithGrace(grace))
+		probe := health.Ready(s, health.WithGrace(grace))
 		require.Equal(t, "connecting", answer(t, probe, 503))
 		require.NoError(t, s.Connect(t.Context()))
 
@@ -97,7 +92,7 @@ func TestAGraceKeepsAProcessReady(t *testing.T) {
 			require.NotEqual(t, session.Connected, (<-states).State)
 			time.Sleep(grace - 1)
 			require.Contains(t, answer(t, probe, 200), "no connection to ZooKeeper")
-			answer(t, ready(t, s), 503)
+			answer(t, health.Ready(s), 503)
 			time.Sleep(1)
 			answer(t, probe, 503)
 			heal()
@@ -177,16 +172,21 @@ func TestWhatIsAnswered(t *testing.T) {
 	})
 }
 
+// An option that is not valid is named by each answer, also while the session is connected, and by
+// the log once.
 func TestWhatIsRefused(t *testing.T) {
 	t.Parallel()
-	s, err := session.New([]string{"localhost"})
-	require.NoError(t, err)
-	_, err = health.Ready(s, health.WithGrace(-time.Second))
-	require.EqualError(t, err, "health.Ready: WithGrace: -1s is negative")
-	_, err = health.Ready(s, nil)
-	require.EqualError(t, err, "health.Ready: opts[0]: nil")
-	_, err = health.Ready(nil)
-	require.EqualError(t, err, "health.Ready: s: nil session")
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := zksession.Open(t, zktest.Start(t), session.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))))
+		probe := health.Ready(s, health.WithGrace(-time.Second))
+		for range 2 {
+			require.Equal(t, "WithGrace: -1s is negative", answer(t, probe, 503))
+		}
+		synctest.Wait() // the log is written by a goroutine
+		require.Equal(t, 1, strings.Count(log.String(), "WithGrace: -1s is negative"), log.String())
+		require.Equal(t, "opts[0]: nil", answer(t, health.Ready(s, nil), 503))
+	})
+	require.Equal(t, "nil *session.Session", answer(t, health.Ready(nil, health.WithGrace(-1)), 503))
 	require.Equal(t, "nil *election.Election", answer(t, health.Leading(nil), 503))
-	require.NoError(t, s.Close(context.Background()))
 }

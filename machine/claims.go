@@ -3,7 +3,7 @@ package machine
 import "errors"
 
 // ErrHeld refuses a Try claim: another contender is ahead.
-var ErrHeld = errors.New("somebody is ahead")
+var ErrHeld = errors.New("held by another")
 
 // Claim is the number of one intent to hold the thing: the standing intent, or one call. The host
 // gives each number once, from 1 on.

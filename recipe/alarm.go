@@ -78,7 +78,7 @@ type Alarm struct {
 	Waiting  func(context.Context) (int, error) // how many others wait; without any there is no warning. nil: others always wait
 	Offered  bool                               // on a channel of the application
 	Received func() bool                        // from that channel
-	Over     func() bool                        // whether the possession has ended
+	over     func() bool                        // whether the possession has ended
 }
 
 // again is the age at which the alarm checks the possession again: ten seconds, a minute, and then
@@ -94,8 +94,24 @@ func (a Alarm) again(at time.Duration) time.Duration {
 	return at.Truncate(then) + then
 }
 
-// Set starts the alarm, and returns its timer; nil if there will be nothing to warn of.
-func (a Alarm) Set() *time.Timer {
+// Warn sets the alarm of the possession, until it ends. Call it when [Host.HoldAs] has returned.
+func (t *Tenure) Warn(a Alarm) {
+	a.over = func() bool { return t.hold.Err() != nil }
+	t.alarm.Store(a.set())
+	if a.over() { // before there was an alarm to stop
+		t.quiet()
+	}
+}
+
+// quiet stops the alarm.
+func (t *Tenure) quiet() {
+	if timer := t.alarm.Load(); timer != nil {
+		timer.Stop()
+	}
+}
+
+// set starts the alarm, and returns its timer; nil if there will be nothing to warn of.
+func (a Alarm) set() *time.Timer {
 	if a.After <= 0 || !a.Offered && a.Asked.Lasts {
 		return nil
 	}
@@ -105,7 +121,7 @@ func (a Alarm) Set() *time.Timer {
 	t = time.AfterFunc(at, func() { // ends with the possession; a warning is bounded by patience
 		<-ready // t is set
 		a.ring(at)
-		if a.Over() {
+		if a.over() {
 			return
 		}
 		next := a.again(at)
@@ -124,7 +140,7 @@ const patience = 10 * time.Second
 func (a Alarm) ring(at time.Duration) {
 	message := a.Held
 	switch {
-	case a.Over():
+	case a.over():
 		return
 	case a.Offered && !a.Received():
 		message = a.Unreceived
@@ -138,7 +154,7 @@ func (a Alarm) ring(at time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience) // no caller waits for this
 	defer cancel()
-	if n, err := a.Waiting(ctx); n > 0 && err == nil && !a.Over() {
+	if n, err := a.Waiting(ctx); n > 0 && err == nil && !a.over() {
 		log.Warn(message, "waiting", n)
 	}
 }

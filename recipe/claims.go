@@ -72,7 +72,7 @@ func NewClaims[P any](cfg ClaimsConfig, wrap func(*Possession) P) (*Claims[P], e
 		wrap:  func(p *Possession) any { return wrap(p) },
 		offer: func(wrapped any, received func()) offer { return won.Offer(wrapped.(P), received) },
 	}}
-	i.core.host.core, i.core.host.state = i.core, cfg.State(machine.Standing{})
+	i.core.host.core, i.core.host.state, i.core.ledger.host = i.core, cfg.State(machine.Standing{}), i.core.host
 	if err := i.core.host.start(); err != nil {
 		return nil, err
 	}
@@ -82,8 +82,8 @@ func NewClaims[P any](cfg ClaimsConfig, wrap func(*Possession) P) (*Claims[P], e
 // Stand enters the standing intent: win, in every epoch and after every loss, until StandDown. It
 // is idempotent.
 func (i *Claims[P]) Stand(by Asked) {
-	if in := i.core.ledger.addStanding(by); in != nil {
-		i.core.tellWanted(in)
+	if in := i.core.ledger.add(false, false, by); in != nil {
+		i.core.host.ref.Tell(wanted{in.id})
 	}
 }
 
@@ -97,8 +97,7 @@ func (i *Claims[P]) Held() (won P, has bool) {
 		if p == nil || p.Err() != nil {
 			continue
 		}
-		received := p.received.Load() || p.offer != nil && p.offer.Received() // the offer knows of it first
-		if face, made := p.face.(P); made && received {
+		if face, made := p.face.(P); made && p.isReceived() {
 			return face, true
 		}
 	}
@@ -114,13 +113,11 @@ func (i *Claims[P]) Won() <-chan P { return i.won.C() }
 func (i *Claims[P]) StandDown(ctx context.Context) error {
 	ctx, cancel := confirmationContext(ctx, i.core.cfg.Session, i.core.cfg.Path)
 	defer cancel()
-	in, fresh := i.core.ledger.withdrawStanding()
+	in := i.core.ledger.lastStanding()
 	if in == nil {
 		return nil
 	}
-	if fresh {
-		i.core.abandon(in, session.ErrReleased)
-	}
+	i.core.abandon(in, session.ErrReleased, nil)
 	if err := notify.Wait(ctx, in.settled.C()); err != nil {
 		return err
 	}
@@ -141,7 +138,7 @@ func (i *Claims[P]) Claim(ctx context.Context, try bool, by Asked) (P, error) {
 	if in == nil {
 		return none, i.core.closedErr()
 	}
-	i.core.tellWanted(in)
+	i.core.host.ref.Tell(wanted{in.id})
 	endWait := beginWait(ctx, &i.core.cfg, try)
 	var err error
 	select {
@@ -157,10 +154,10 @@ func (i *Claims[P]) Claim(ctx context.Context, try bool, by Asked) (P, error) {
 	if !in.caller.abandon() {
 		return i.result(<-in.caller.outcome) // it came first
 	}
-	i.core.abandon(in, session.ErrReleased)
 	if ctx.Err() != nil {
 		err = withHolder(err, i.core.cfg.Session, i.core.cfg.Path, holder)
 	}
+	i.core.abandon(in, session.ErrReleased, err)
 	return none, err
 }
 
@@ -191,16 +188,9 @@ func (i *Claims[P]) Close(ctx context.Context) error {
 	}
 	for _, in := range i.core.ledger.close() {
 		in.caller.reply(outcome{err: i.core.closedErr()})
-		i.core.abandon(in, errGivenUp)
+		i.core.abandon(in, errGivenUp, i.core.closedErr())
 	}
 	return i.core.host.finish(ctx)
-}
-
-// tellWanted tells the machine of an intent that was entered.
-func (c *core) tellWanted(in *intent) {
-	Start(c.cfg.Session)
-	c.host.Emit(session.Event{Kind: session.EventWanted})
-	c.host.ref.Tell(wanted{in.id})
 }
 
 // face makes what the application gets for a possession.
@@ -212,11 +202,11 @@ func (c *core) face(p *Possession) any {
 	return face
 }
 
-// abandon withdraws an intent. Its possession ends with the cause, and an earlier loss is
-// forgotten.
-func (c *core) abandon(in *intent, cause error) {
+// abandon withdraws an intent, and tells why. Its possession ends with the cause, and an earlier
+// loss is forgotten.
+func (c *core) abandon(in *intent, cause, why error) {
 	c.lostAt.Store(nil)
-	if p := c.ledger.withdraw(in); p != nil {
+	if p := c.ledger.withdraw(in, why); p != nil {
 		c.host.End(p.Hold, cause)
 		c.recall(p)
 	}
@@ -245,6 +235,7 @@ func (c *core) ended(err error) {
 	c.readHolder(machine.Idle)
 	c.ledger.close()
 	for _, in := range c.ledger.all() {
+		in.wait.Withdraw(err)
 		in.caller.reply(outcome{err: err})
 		in.unconfirmed.Store(true)
 		in.settled.Close()
@@ -256,14 +247,14 @@ func (c *core) ended(err error) {
 	}
 }
 
-// endHolds ends every possession of the instance, and takes back those that were offered.
+// endHolds follows the end of every possession of the instance: it takes back those that were
+// offered.
 func (c *core) endHolds(cause error) {
 	for _, in := range c.ledger.all() {
 		c.ledger.mu.Lock()
 		p := in.held
 		c.ledger.mu.Unlock()
 		if p != nil {
-			c.host.End(p.Hold, cause)
 			c.ledger.failDowngrade(p, cause)
 			c.recall(p)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/crash"
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -307,4 +308,27 @@ func TestAnInstanceThatEndsWhileCloseIsAtItsPossessions(t *testing.T) { //nolint
 	require.ErrorIs(t, <-closed, session.ErrClosed)
 	heal()
 	require.NoError(t, s.Close(t.Context()))
+}
+
+// An intent is told as wanted before an actor can know of it, also one that restarts at that
+// moment and finds it in the ledger: its entry ends with that.
+func TestAnIntentIsToldBeforeAnActorKnowsOfIt(t *testing.T) { //nolint:paralleltest // it sees what all sessions tell
+	tell := seam.Emit.(func(*session.Session, session.Event))
+	t.Cleanup(func() { seam.Emit = tell })
+	bubbled(t, func(g *ground) {
+		i, recording := g.claims(recipe.ClaimsConfig{}), []bool{}
+		seam.Emit = func(s *session.Session, ev session.Event) {
+			if ev.Kind == session.EventWanted {
+				recording = append(recording, i.Recording())
+			}
+			tell(s, ev)
+		}
+		i.Stand(recipe.Asked{})
+		p := <-i.Won()
+		require.NoError(g, g.sess.Delete(g.ctx, p.Path(), -1))
+		<-i.Won()
+		require.NoError(g, i.StandDown(g.ctx))
+		g.claim(i)
+		require.Equal(g, []bool{true, true, true}, recording) // the second is wanted after a loss
+	})
 }

@@ -162,7 +162,7 @@ func (g *grants) onDowngraded(ev machine.Downgraded) {
 // grantReader makes the reader's possession, for the caller of Downgrade. If the session is not
 // trusted, or the caller has given up, there is none.
 func (g *grants) grantReader(in *intent, writer *Possession, e machine.Grant) {
-	reader, err := g.possession(in, e)
+	reader, err := g.possession(in, nil, e)
 	if err != nil {
 		g.ledger.failDowngrade(writer, err)
 		g.holdEnded(in)

@@ -2,7 +2,10 @@ package recipe
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/seam"
@@ -38,82 +41,119 @@ func (h *Host) SetState(to string) {
 // The last states: by Close or with the session, and because of a failure.
 const stopped, failed = "stopped", "failed"
 
-// describe adds the instance to a snapshot.
+// describe adds the instance to a snapshot, with what it waits for and holds.
 func (h *Host) describe(snap *session.Snapshot) {
+	row := session.Waiting{Recipe: h.kind, Path: h.at, Name: h.cfg.Name}
+	if h.core != nil {
+		look := lookedFor(h.cfg.Session, h.cfg.Path)
+		row.Ahead, row.Holder, row.Behind, row.Looked = int(h.core.ahead.Load()), look.By, look.Waiting, look.seen
+	}
 	h.mu.Lock()
 	snap.Recipes = append(snap.Recipes, session.RecipeState{Recipe: h.kind, Path: h.at, Name: h.cfg.Name, State: h.state, Since: h.since})
+	for _, w := range h.waits {
+		row.State, row.Since, row.Asked = h.state, w.since, w.asked.At.String()
+		snap.Waiting = append(snap.Waiting, row)
+	}
+	holds := maps.Clone(h.holds)
 	h.mu.Unlock()
-	if h.core != nil {
-		h.core.describe(snap)
-	}
-	if h.cfg.Describe != nil {
-		h.cfg.Describe(snap)
-	}
-}
-
-// describe adds what the instance holds and waits for to a snapshot.
-func (c *core) describe(snap *session.Snapshot) {
-	look := Holder{}
-	waits.mu.Lock()
-	if reads := waits.reads[waitedFor{c.cfg.Session, c.cfg.Path}]; reads != nil {
-		look = reads.found
-	}
-	waits.mu.Unlock()
-	c.ledger.mu.Lock()
-	defer c.ledger.mu.Unlock()
-	for _, in := range c.ledger.intents {
-		switch p := in.held; {
-		case p != nil && p.Err() != nil: // over, or waiting again when its znode is gone
-		case p != nil:
-			snap.Held = append(snap.Held, p.tenure.Held(p.asked, p.received.Load() || p.offer != nil && p.offer.Received()))
-		case !in.withdrawn:
-			w := c.host.Waiting(in.asked, in.since)
-			w.Ahead, w.Holder, w.Behind, w.Looked = int(c.ahead.Load()), look.By, look.Waiting, look.seen
-			snap.Waiting = append(snap.Waiting, w)
+	for _, t := range slices.SortedFunc(maps.Keys(holds), func(a, b *Tenure) int { return cmp.Compare(a.of.Token, b.of.Token) }) {
+		if t.by == nil || holds[t].Err() != nil {
+			continue
 		}
+		asked, received := t.by()
+		snap.Held = append(snap.Held, session.Held{
+			Recipe: h.kind, Path: h.at, Name: cmp.Or(t.of.Name, h.cfg.Name), Token: t.of.Token, Since: t.of.Time, Attempt: t.of.Attempt,
+			Asked: asked.At.String(), Unreceived: !received,
+		})
 	}
 }
 
-// Waiting is a wait for a possession of the instance, in a snapshot.
-func (h *Host) Waiting(asked Asked, since time.Time) session.Waiting {
+// Wait is a wait for a possession. With [Host.Want], EventWanted tells that it begins, and either
+// EventGranted or EventWithdrawn that it is over.
+type Wait struct {
+	host  *Host
+	asked Asked
+	since time.Time
+}
+
+// Await begins a wait that snapshots show until [Wait.End]; no event tells of it.
+func (h *Host) Await(w *Wait, asked Asked) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return session.Waiting{Recipe: h.kind, Path: h.at, Name: h.cfg.Name, Since: since, State: h.state, Asked: asked.At.String()}
+	*w = Wait{h, asked, time.Now()}
+	h.waits = append(h.waits, w)
+}
+
+// Want is Await, and tells of the wait. The session begins to connect, if it has not. Call it with
+// the mutex of the face's intents, so that no actor knows of the intent before it is told.
+func (h *Host) Want(w *Wait, asked Asked) {
+	Start(h.cfg.Session) // which is told first
+	h.Await(w, asked)
+	h.Emit(session.Event{Kind: session.EventWanted})
+}
+
+// End ends the wait, and tells nothing; false if it was over.
+func (w *Wait) End() bool {
+	w.host.mu.Lock()
+	defer w.host.mu.Unlock()
+	at := slices.Index(w.host.waits, w)
+	if at >= 0 {
+		w.host.waits = slices.Delete(w.host.waits, at, at+1)
+	}
+	return at >= 0
+}
+
+// Withdraw tells that what was waited for is asked for no more, and why: see
+// session.EventWithdrawn. After the wait it does nothing.
+func (w *Wait) Withdraw(err error) {
+	if w.End() {
+		w.host.Emit(session.Event{Kind: session.EventWithdrawn, Took: time.Since(w.since), Err: err})
+	}
 }
 
 // Tenure tells of one possession: that it was given, and how it ended.
 type Tenure struct {
 	host *Host
-	of   session.Event // that it was given; the others have its token
-	told sync.Once     // by the first of its end and its grant, so that they are in order
+	wait *Wait                // nil: it was not waited for
+	by   func() (Asked, bool) // who asked for it, and whether it was received
+	of   session.Event        // that it was given; the others have its token
+
+	told  sync.Once // by the first of its end and its grant, so that they are in order
+	given bool      // otherwise the wait was withdrawn before, and nothing is told
+	over  bool      // the hold has ended; with the host's mutex
+	hold  *session.Hold
+	alarm atomic.Pointer[time.Timer] // warns while it lasts
 }
 
-// NewTenure returns the tenure of a possession that begins now. of is the event that tells of that;
-// its Time and SessionID are filled in.
-func NewTenure(h *Host, of session.Event) Tenure {
+// NewTenure returns the tenure of a possession that begins now, for [Host.HoldAs]. It ends a wait,
+// if it is not nil. of is the event that tells of the possession; its Time, Took and SessionID are
+// filled in. by says, for a snapshot, who asked for it and whether it was received.
+func NewTenure(h *Host, w *Wait, of session.Event, by func() (Asked, bool)) Tenure {
 	of.Time = time.Now()
+	if w != nil {
+		of.Took = of.Time.Sub(w.since)
+	}
 	if v := h.now(); v.epoch == of.Epoch {
 		of.SessionID = v.session
 	}
-	return Tenure{host: h, of: of}
+	return Tenure{host: h, wait: w, by: by, of: of}
 }
 
-// Begin tells that the possession was given, once. Call it when [Host.Hold] has returned.
-func (t *Tenure) Begin() { t.told.Do(func() { t.host.Emit(t.of) }) }
+// begin tells that the possession was given, once.
+func (t *Tenure) begin() {
+	t.told.Do(func() {
+		if t.given = t.wait == nil || t.wait.End(); t.given {
+			t.host.Emit(t.of)
+		}
+	})
+}
 
 // Tell tells of something about the possession, or its end, after its beginning.
 func (t *Tenure) Tell(kind session.EventKind, to string, err error) {
-	t.Begin()
-	ev := t.of
-	ev.Kind, ev.Time, ev.Took, ev.To, ev.Err = kind, time.Time{}, time.Since(t.of.Time), to, err
-	t.host.Emit(ev)
-}
-
-// Held is the possession in a snapshot.
-func (t *Tenure) Held(asked Asked, received bool) session.Held {
-	return session.Held{
-		Recipe: t.host.kind, Path: t.host.at, Name: cmp.Or(t.of.Name, t.host.cfg.Name), Token: t.of.Token, Since: t.of.Time, Attempt: t.of.Attempt,
-		Asked: asked.At.String(), Unreceived: !received,
+	if t.begin(); t.given {
+		ev := t.of
+		ev.Kind, ev.Time, ev.Took, ev.To, ev.Err = kind, time.Time{}, time.Since(t.of.Time), to, err
+		t.host.Emit(ev)
 	}
 }
 

@@ -29,3 +29,15 @@ func (h *Host) Hear(n seam.Event) (tell func()) {
 	m := h.saw(n)
 	return func() { h.ref.Tell(m) }
 }
+
+// Begin is what Host.HoldAs tells of a possession.
+func (t *Tenure) Begin() { t.begin() }
+
+// Recording tells whether an intent is being entered.
+func (i *Claims[P]) Recording() bool {
+	free := i.core.ledger.mu.TryLock()
+	if free {
+		i.core.ledger.mu.Unlock()
+	}
+	return !free
+}

@@ -115,7 +115,7 @@ func (g *grants) grant(e machine.Grant) {
 	if in.held != nil && in.held.Err() == nil {
 		panic("recipe: the machine grants a claim that is held") // the first possession would never end
 	}
-	p, err := g.possession(in, e)
+	p, err := g.possession(in, &in.wait, e)
 	if err != nil { // the session is not trusted now; or the epoch has ended, and EpochEnded follows
 		g.actor.step(machine.Deferred{Claim: e.Claim})
 		return
@@ -126,14 +126,16 @@ func (g *grants) grant(e machine.Grant) {
 // possession makes a possession that the application does not have yet. It is in the ledger at
 // once, so that a panic at any later moment ends it. The time of the instance's last loss is taken
 // first, since this possession may be lost before Hold returns; if there is no possession, the time
-// is put back.
-func (g *grants) possession(in *intent, e machine.Grant) (*Possession, error) {
-	p := &Possession{
-		claim: e.Claim, asked: in.asked, at: g.host.at, offered: !in.once,
-		tenure: NewTenure(g.host, session.Event{Kind: session.EventGranted, Took: g.ledger.waited(in), Token: e.Token, Epoch: e.Epoch}),
-	}
+// is put back. w is the wait that it ends; nil after a downgrade.
+func (g *grants) possession(in *intent, w *Wait, e machine.Grant) (*Possession, error) {
+	p := &Possession{claim: e.Claim, asked: in.wait.asked, offered: !in.once}
+	p.tenure = NewTenure(g.host, w, session.Event{Kind: session.EventGranted, Token: e.Token, Epoch: e.Epoch}, func() (Asked, bool) {
+		g.ledger.mu.Lock()
+		defer g.ledger.mu.Unlock()
+		return p.asked, p.isReceived()
+	})
 	before := g.core.lostAt.Swap(nil)
-	hold, err := g.host.client.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
+	hold, err := g.host.HoldAs(&p.tenure, e.Path, func(cause error) {
 		p.drop()
 		p.tenure.End(cause, p.lost(cause))
 		if !isReleased(cause) {
@@ -147,15 +149,8 @@ func (g *grants) possession(in *intent, e machine.Grant) (*Possession, error) {
 		return nil, err
 	}
 	p.Hold = hold
-	p.tenure.Begin()
 	if before != nil {
 		p.without = max(time.Since(*before), 1)
-	}
-	p.release = func(m message) {
-		if g.host.client.End(hold, session.ErrReleased) {
-			g.core.recall(p)
-			g.host.ref.Tell(m)
-		}
 	}
 	g.ledger.give(in, p)
 	g.keep(p)
@@ -198,8 +193,8 @@ func (g *grants) endByMachine(e machine.End) {
 	case machine.EndUnwatched:
 		cause = e.Err
 	}
-	g.clearHeld(in)
 	g.host.client.End(p.Hold, cause)
+	g.ledger.release(in)
 	g.ledger.failDowngrade(p, cause)
 	g.core.recall(p)
 	if e.Cause != machine.EndUnwatched { // otherwise Removed tells when it is gone
@@ -235,7 +230,7 @@ func (g *grants) free(id machine.Claim) {
 	}
 	p := in.held
 	g.ledger.failDowngrade(p, session.ErrReleased)
-	g.clearHeld(in)
+	g.ledger.release(in)
 	g.gone(p.Path())
 	g.endCall(in)
 	g.settle()
@@ -249,10 +244,10 @@ func (g *grants) onSettle(e machine.Settle) {
 		return
 	}
 	g.ledger.remove(in)
+	in.wait.Withdraw(e.Err)
 	if in.held != nil {
 		g.ledger.failDowngrade(in.held, session.ErrReleased)
 		g.gone(in.held.Path())
-		g.clearHeld(in)
 	}
 	in.caller.reply(outcome{err: e.Err})
 	in.settled.Close()

@@ -3,7 +3,6 @@ package recipe
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -134,14 +133,27 @@ func (r *holderReads) read(ctx context.Context, cfg *ClaimsConfig, began time.Ti
 	}
 }
 
-// readHolder reads the holder while the standing intent waits, if the log is to tell of it: there
-// is no caller that an error could tell.
+// lookedFor is the holder of what is waited for, by the last look.
+func lookedFor(s *session.Session, path string) (h Holder) {
+	waits.mu.Lock()
+	defer waits.mu.Unlock()
+	if reads := waits.reads[waitedFor{s, path}]; reads != nil {
+		h = reads.found
+	}
+	return h
+}
+
+// readHolder reads the holder for the standing intent while the instance waits. It has no caller
+// that an error could tell, but snapshots and the log.
 func (c *core) readHolder(p machine.Phase) {
-	switch waiting := p == machine.Determining || p == machine.Waiting; {
+	c.ledger.mu.Lock()
+	waiting := c.ledger.standing != nil && (p == machine.Determining || p == machine.Waiting)
+	c.ledger.mu.Unlock()
+	switch {
 	case !waiting && c.endWait != nil:
 		c.endWait()
 		c.endWait = nil
-	case waiting && c.endWait == nil && Logger(c.cfg.Session).Enabled(context.Background(), slog.LevelDebug):
+	case waiting && c.endWait == nil:
 		c.endWait = beginWait(context.Background(), &c.cfg, false)
 	}
 }
@@ -156,28 +168,25 @@ var holders = struct {
 // keep enters a possession among the holders until it ends, and sets the alarm for it.
 func (g *grants) keep(p *Possession) {
 	holders.mu.Lock()
-	holders.byPath[p.at] = append(holders.byPath[p.at], p)
+	holders.byPath[p.tenure.host.at] = append(holders.byPath[p.tenure.host.at], p)
 	holders.mu.Unlock()
-	p.alarm.Store(Alarm{
+	p.tenure.Warn(Alarm{
 		Log: Logger(g.core.cfg.Session), Kind: g.core.cfg.Kind, Path: g.core.cfg.Session.Path(g.core.cfg.Path), After: g.core.cfg.WarnAfter, Asked: p.asked, Waiting: g.core.cfg.Waiting,
 		Unreceived: "what was won is not received, and others wait for it", Held: "something is held for long, and others wait for it",
-		Offered: p.offered, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
-	}.Set())
+		Offered: p.offered, Received: p.received.Load,
+	})
 	if p.Err() != nil { // it ended before it was among the holders
 		p.drop()
 	}
 }
 
-// drop takes a possession that has ended from the holders, and stops its alarm.
+// drop takes a possession that has ended from the holders.
 func (p *Possession) drop() {
-	if t := p.alarm.Load(); t != nil {
-		t.Stop()
-	}
 	holders.mu.Lock()
 	defer holders.mu.Unlock()
-	left := slices.DeleteFunc(holders.byPath[p.at], func(q *Possession) bool { return q == p })
-	if holders.byPath[p.at] = left; len(left) == 0 {
-		delete(holders.byPath, p.at)
+	left := slices.DeleteFunc(holders.byPath[p.tenure.host.at], func(q *Possession) bool { return q == p })
+	if holders.byPath[p.tenure.host.at] = left; len(left) == 0 {
+		delete(holders.byPath, p.tenure.host.at)
 	}
 }
 

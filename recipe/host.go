@@ -41,10 +41,6 @@ type Config struct {
 	// actor, one at a time, and must not block.
 	Perform func(e machine.Effect)
 
-	// Describe, if not nil, adds what the instance holds and waits for to a snapshot. It must not
-	// block.
-	Describe func(*session.Snapshot)
-
 	// Ended, if not nil, is called once when the instance has ended, before Done closes.
 	Ended func(err error)
 }
@@ -62,13 +58,14 @@ type Host struct {
 
 	mu      sync.Mutex // guards all that follows, which outlives an incarnation
 	view    view
-	heard   uint64                     // how many notices of the session the view is made of
-	holds   map[*session.Hold]struct{} // by Hold, that have not ended
-	cause   error                      // why the instance ends, if not by Close
-	closing bool                       // Close was called
-	stopped bool                       // by the machine, without an error
-	state   string                     // see SetState
-	since   time.Time                  // when it came about
+	heard   uint64                    // how many notices of the session the view is made of
+	holds   map[*Tenure]*session.Hold // that have not ended
+	waits   []*Wait                   // that are not over
+	cause   error                     // why the instance ends, if not by Close
+	closing bool                      // Close was called
+	stopped bool                      // by the machine, without an error
+	state   string                    // see SetState
+	since   time.Time                 // when it came about
 }
 
 // view is the state of the session by its last notice.
@@ -89,7 +86,7 @@ func New(cfg Config) (*Host, error) {
 }
 
 func newHost(cfg Config) *Host {
-	return &Host{cfg: cfg, kind: cmp.Or(cfg.Recipe, cfg.Kind), state: cmp.Or(cfg.State, "idle"), holds: make(map[*session.Hold]struct{})}
+	return &Host{cfg: cfg, kind: cmp.Or(cfg.Recipe, cfg.Kind), state: cmp.Or(cfg.State, "idle"), holds: make(map[*Tenure]*session.Hold)}
 }
 
 func (h *Host) start() error {
@@ -171,23 +168,30 @@ func (h *Host) Tell(ev machine.Event) bool {
 // Err, from any goroutine; it must not block. Errors: session.ErrUntrusted (wait for TrustGained),
 // session.ErrSuspended (wait for Resumed), session.ErrExpired, session.ErrClosed.
 func (h *Host) Hold(epoch uint64, path string, token int64, ended func(cause error)) (*session.Hold, error) {
-	var made *session.Hold // nil until it is among the holds
-	hasEnded := false
-	hold, err := h.client.Hold(epoch, path, token, func(cause error) {
+	t := &Tenure{host: h, of: session.Event{Epoch: epoch, Token: token}}
+	t.told.Do(func() {}) // nothing is
+	return h.HoldAs(t, path, ended)
+}
+
+// HoldAs is [Host.Hold] for a possession that events tell of, and that snapshots show.
+func (h *Host) HoldAs(t *Tenure, path string, ended func(cause error)) (*session.Hold, error) {
+	hold, err := h.client.Hold(t.of.Epoch, path, t.of.Token, func(cause error) {
 		h.mu.Lock()
-		hasEnded = true
-		delete(h.holds, made)
+		t.over = true
+		delete(h.holds, t)
 		h.mu.Unlock()
+		t.quiet()
 		ended(cause)
 	})
 	if err != nil {
 		return nil, err
 	}
+	t.hold = hold
+	t.begin()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !hasEnded {
-		made = hold
-		h.holds[hold] = struct{}{}
+	if !t.over {
+		h.holds[t] = hold
 	}
 	return hold, nil
 }
@@ -249,7 +253,7 @@ func (h *Host) endHolds(cause error) {
 	h.mu.Lock()
 	holds := maps.Clone(h.holds)
 	h.mu.Unlock()
-	for hold := range holds {
+	for _, hold := range holds {
 		h.client.End(hold, cause)
 	}
 	if h.core != nil {

@@ -109,7 +109,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// The end of a possession may be told before Host.Hold has returned, by another goroutine.
+// The end of a possession may be told before Host.HoldAs has returned, by another goroutine.
 func TestAPossessionIsGivenBeforeItEnds(t *testing.T) {
 	var kinds []session.EventKind
 	hook := session.WithEvents(func(_ *session.Session, ev session.Event) {
@@ -118,12 +118,42 @@ func TestAPossessionIsGivenBeforeItEnds(t *testing.T) {
 		}
 	})
 	inBubble(t, func(g *ground) {
-		tenure := recipe.NewTenure(g.h, session.Event{Kind: session.EventGranted, Token: 7})
-		tenure.End(session.ErrExpired, true)
-		tenure.Begin()
+		t := recipe.NewTenure(g.h, nil, session.Event{Kind: session.EventGranted, Token: 7}, nil)
+		t.End(session.ErrExpired, true)
+		t.Begin()
 		synctest.Wait()
 		require.Equal(g, []session.EventKind{session.EventGranted, session.EventLost}, kinds)
 	}, hook)
+}
+
+// Of the grant and the withdrawal of a wait the first is told. A possession that comes too late is
+// not told at all.
+func TestOneAnswerToAWait(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		play func(w *recipe.Wait, p *recipe.Tenure)
+		want []session.EventKind
+	}{
+		"granted":        {func(w *recipe.Wait, p *recipe.Tenure) { p.Begin(); w.Withdraw(nil); p.End(nil, false) }, []session.EventKind{session.EventWanted, session.EventGranted, session.EventReleased}},
+		"withdrawn":      {func(w *recipe.Wait, p *recipe.Tenure) { w.Withdraw(nil); p.Begin(); p.End(nil, false) }, []session.EventKind{session.EventWanted, session.EventWithdrawn}},
+		"both withdrawn": {func(w *recipe.Wait, _ *recipe.Tenure) { w.Withdraw(nil); w.Withdraw(nil) }, []session.EventKind{session.EventWanted, session.EventWithdrawn}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var kinds []session.EventKind
+			inBubble(t, func(g *ground) {
+				var w recipe.Wait
+				g.h.Want(&w, recipe.Asked{})
+				p := recipe.NewTenure(g.h, &w, session.Event{Kind: session.EventGranted}, nil)
+				row.play(&w, &p)
+				synctest.Wait()
+				require.Equal(g, row.want, kinds)
+			}, session.WithEvents(func(_ *session.Session, ev session.Event) {
+				if ev.Kind >= session.EventWanted {
+					kinds = append(kinds, ev.Kind)
+				}
+			}))
+		})
+	}
 }
 
 func TestCloseWithoutAnAnswer(t *testing.T) {

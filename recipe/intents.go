@@ -2,7 +2,6 @@ package recipe
 
 import (
 	"errors"
-	"time"
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
@@ -108,7 +107,7 @@ func (g *grants) holdEnded(in *intent) {
 	if g.withdrawn(in) {
 		return // the message about the withdrawal follows: it tells how the possession has ended, and settles the intent
 	}
-	g.clearHeld(in)
+	g.ledger.release(in)
 	g.endCall(in)
 	g.actor.step(machine.HoldEnded{Claim: in.id})
 }
@@ -128,12 +127,6 @@ func (g *grants) withdrawn(in *intent) bool {
 	g.ledger.mu.Lock()
 	defer g.ledger.mu.Unlock()
 	return in.withdrawn
-}
-
-func (g *grants) clearHeld(in *intent) {
-	g.ledger.mu.Lock()
-	defer g.ledger.mu.Unlock()
-	in.held, in.since = nil, time.Now()
 }
 
 // forget confirms the release of every possession: all znodes are gone with their epoch.
@@ -184,14 +177,11 @@ func (g *grants) reset() {
 	g.forget()
 	g.publish(machine.Standing{}) // as a machine begins: it tells only changes from here on
 	for _, in := range g.ledger.all() {
-		g.ledger.mu.Lock()
-		p, got := in.held, in.once && in.held != nil && in.caller.answered.Load()
-		in.held = nil
-		g.ledger.mu.Unlock()
-		if p != nil {
-			p.freed.Close()
+		if in.held == nil {
+			continue
 		}
-		if got {
+		in.held.freed.Close()
+		if g.ledger.release(in); in.caller.answered.Load() {
 			g.endCall(in)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
@@ -16,7 +15,6 @@ type intent struct {
 	id     machine.Claim
 	once   bool // a call of Claim: it ends with its possession
 	try    bool
-	asked  Asked
 	caller caller // of a call; not in use for the standing intent
 
 	// settled closes when the intent has ended and nothing of it is left in ZooKeeper, or when the
@@ -31,7 +29,7 @@ type intent struct {
 	// Guarded by the ledger's mutex.
 	withdrawn bool
 	held      *Possession
-	since     time.Time // since when it waits
+	wait      Wait // the last one
 }
 
 // caller waits for a possession, in Claim or in Downgrade.
@@ -62,6 +60,7 @@ func (c *caller) abandon() bool { return !c.answered.Swap(true) }
 // tell the actor; every incarnation of the actor reads it. It is all that a crashed incarnation
 // leaves to the next.
 type ledger struct {
+	host     *Host
 	mu       sync.Mutex
 	last     machine.Claim
 	intents  []*intent // in the order in which they were entered; without those that are settled
@@ -70,64 +69,48 @@ type ledger struct {
 	granted  map[string]*Possession // by the path of the possession's znode, until that is gone
 }
 
-// add enters an intent; nil if the instance is closing.
+// add enters an intent, and tells of it; nil if the instance is closing, or has the standing
+// intent.
 func (l *ledger) add(once, try bool, by Asked) *intent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.addLocked(once, try, by)
-}
-
-func (l *ledger) addLocked(once, try bool, by Asked) *intent {
-	if l.closing {
+	if l.closing || !once && l.standing != nil {
 		return nil
 	}
 	l.last++
-	in := &intent{id: l.last, once: once, try: try, asked: by, since: time.Now()}
+	in := &intent{id: l.last, once: once, try: try}
+	l.host.Want(&in.wait, by)
 	if once {
 		in.caller.outcome = make(chan outcome, 1)
+	} else {
+		l.standing = in
 	}
 	l.intents = append(l.intents, in)
 	return in
 }
 
-// addStanding enters the standing intent; nil if there is one, or the instance is closing.
-func (l *ledger) addStanding(by Asked) *intent {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.standing != nil {
-		return nil
-	}
-	l.standing = l.addLocked(false, false, by)
-	return l.standing
-}
-
-// withdraw records that an intent is no longer wanted, and returns its possession, if any.
-func (l *ledger) withdraw(in *intent) *Possession {
+// withdraw records that an intent is no longer wanted, tells why, and returns its possession, if
+// any.
+func (l *ledger) withdraw(in *intent, why error) *Possession {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	in.withdrawn = true
 	if l.standing == in {
 		l.standing = nil
 	}
+	in.wait.Withdraw(why)
 	return in.held
 }
 
-// withdrawStanding is withdraw for the standing intent. If there is none, it returns the last one
-// that was withdrawn and is not settled yet, if any, and fresh is false.
-func (l *ledger) withdrawStanding() (in *intent, fresh bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if in = l.standing; in != nil {
-		in.withdrawn = true
-		l.standing = nil
-		return in, true
-	}
-	for _, in := range slices.Backward(l.intents) {
-		if !in.once && in.withdrawn {
-			return in, false
+// lastStanding returns the standing intent, or else the last one that was withdrawn and is not
+// settled yet; nil if there is none.
+func (l *ledger) lastStanding() *intent {
+	for _, in := range slices.Backward(l.all()) {
+		if !in.once {
+			return in
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // find returns the intent of that number, nil if it is settled.
@@ -171,14 +154,15 @@ func (l *ledger) close() []*intent {
 	return slices.Clone(l.intents)
 }
 
-// waited is for how long an intent has waited; not at all if it is a reader's after a downgrade.
-func (l *ledger) waited(in *intent) time.Duration {
+// release records that an intent has its possession no more. It waits again if it goes on: the
+// standing intent, or a call that had no answer.
+func (l *ledger) release(in *intent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if in.held != nil {
-		return 0
+	in.held = nil
+	if !in.withdrawn && !(in.once && in.caller.answered.Load()) {
+		l.host.Want(&in.wait, in.wait.asked)
 	}
-	return time.Since(in.since)
 }
 
 // give records the possession of an intent, and its znode.

@@ -23,7 +23,6 @@ type Possession struct {
 
 	// What it is, set once.
 	claim   machine.Claim
-	at      string // the absolute path of its recipe
 	asked   Asked
 	tenure  Tenure
 	without time.Duration // since the instance's last possession was lost; 0: that was not lost
@@ -36,12 +35,10 @@ type Possession struct {
 
 	// How it ends.
 	revoked     notify.Latch
-	release     func(m message)            // ends the hold and tells the actor; nothing if the hold has ended
-	forfeited   atomic.Bool                // see Lose
-	downgrade   *caller                    // the caller of Downgrade that it was ended for; guarded by the ledger's mutex
-	freed       notify.Latch               // closes when its znode is gone, or the instance has ended
-	unconfirmed atomic.Pointer[error]      // the error with which the instance ended before the znode was gone; set before freed closes
-	alarm       atomic.Pointer[time.Timer] // warns while it lasts
+	forfeited   atomic.Bool           // see Lose
+	downgrade   *caller               // the caller of Downgrade that it was ended for; guarded by the ledger's mutex
+	freed       notify.Latch          // closes when its znode is gone, or the instance has ended
+	unconfirmed atomic.Pointer[error] // the error with which the instance ended before the znode was gone; set before freed closes
 }
 
 // offer is a possession on the channel Won.
@@ -62,6 +59,11 @@ func (p *Possession) Won(log *slog.Logger, usual slog.Level) (*slog.Logger, slog
 	return logs.Ends(log).With("after", p.without.Round(time.Millisecond)), slog.LevelInfo
 }
 
+// isReceived tells whether the application has received it. With the ledger's mutex.
+func (p *Possession) isReceived() bool {
+	return p.received.Load() || p.offer != nil && p.offer.Received() // which knows of it first
+}
+
 // SessionID is that of the ZooKeeper session that the possession belongs to.
 func (p *Possession) SessionID() int64 { return p.tenure.of.SessionID }
 
@@ -74,6 +76,14 @@ func (p *Possession) lost(cause error) bool {
 // errGivenUp is the session.ErrClosed of a possession whose instance is closed: the application has
 // given it up. A possession whose session is closed ends with another, and is lost.
 var errGivenUp = fmt.Errorf("%w", session.ErrClosed)
+
+// release ends the hold and tells the actor; nothing if the hold has ended.
+func (p *Possession) release(m message) {
+	if h := p.tenure.host; h.End(p.Hold, session.ErrReleased) {
+		h.core.recall(p)
+		h.ref.Tell(m)
+	}
+}
 
 // GiveUp is Release without the wait for the confirmation. It does not block.
 func (p *Possession) GiveUp() { p.release(released{p}) }

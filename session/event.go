@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,6 +55,7 @@ const (
 	EventWanted      // a possession is asked for
 	EventQueued      // the contender's znode exists, whose token this is
 	EventGranted     // the possession is given (how long it was waited for)
+	EventWithdrawn   // what was asked for is asked for no more, and was not given: Err says why, nil if it was withdrawn (how long it was waited for)
 	EventReleased    // the possession was given up (how long it was held)
 	EventLost        // the possession was lost, by Err; its Done has closed (how long it was held)
 	EventRevokeAsked // another client asks for the possession
@@ -71,14 +73,16 @@ const (
 // String is the kind's name, in small letters: "epoch began".
 func (k EventKind) String() string {
 	return enum.Name("EventKind", k, "started", "connected", "suspended", "untrusted", "epoch began", "epoch ended", "stalled", "closed",
-		"state", "restarted", "wanted", "queued", "granted", "released", "lost", "revoke asked", "ready",
+		"state", "restarted", "wanted", "queued", "granted", "withdrawn", "released", "lost", "revoke asked", "ready",
 		"item put", "item claimed", "item settled", "item dead", "voted", "decided")
 }
 
 // WithEvents has f called with every change of the session and of the recipes on it, one at a time,
 // in order, by a goroutine of the session's. Of one possession the order is EventWanted,
 // EventQueued, EventGranted, and EventReleased or EventLost; of several recipes it is that in which
-// the changes were noticed. It may be given more than once; each function has a queue of its own.
+// the changes were noticed. Each EventWanted has one answer, EventGranted or EventWithdrawn; a
+// standing intent that goes on after its possession is told as wanted again. What a downgrade gives
+// was not wanted. WithEvents may be given more than once; each function has a queue of its own.
 //
 // f is for metrics and records, and decides nothing: a possession has [Hold.Done]. f may take its
 // time, and may call the session. The session waits for it only when it is closed, for a tenth of a
@@ -189,24 +193,23 @@ func (e *events) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, h := range e.hooks {
-		if last := len(h.queue) - 1; last > 0 {
-			for _, ev := range h.queue[:last] {
-				h.queue[last].Dropped += ev.Dropped + 1
-			}
-			h.queue, e.dropped = h.queue[last:], e.dropped+uint64(last)
+		for ; h.next < len(h.queue)-1; h.next++ {
+			h.queue[h.next+1].Dropped += h.queue[h.next].Dropped + 1
+			e.dropped++
 		}
 	}
 }
 
-// hook is a function of [WithEvents] with its queue, which the mutex of events guards. While the
-// queue is not empty it has a goroutine.
+// hook is a function of [WithEvents] with its queue, which the mutex of events guards. From the
+// first event to the last there is a goroutine.
 type hook struct {
 	events  *events
 	session *Session
 	f       func(*Session, Event)
 	queue   []Event
+	next    int          // the place of the first event that f was not told
+	more    *sync.Cond   // signalled when there is one; nil: there is no goroutine yet
 	dropped uint64       // since the last one that was put into the queue
-	runs    bool         // there is a goroutine
 	logged  bool         // a panic was
 	over    notify.Latch // the last event was told
 }
@@ -217,33 +220,45 @@ func (h *hook) put(ev Event) {
 	if ev.Kind <= EventClosed {
 		places += ownPlaces
 	}
-	if len(h.queue) >= places && ev.Kind != EventClosed {
+	if len(h.queue)-h.next >= places && ev.Kind != EventClosed {
 		h.dropped++
 		h.events.dropped++
 		return
 	}
+	if 2*h.next > len(h.queue) && len(h.queue) == cap(h.queue) {
+		h.queue, h.next = slices.Delete(h.queue, 0, h.next), 0
+	}
 	ev.Dropped, h.dropped = h.dropped, 0
 	h.queue = append(h.queue, ev)
-	if !h.runs {
-		h.runs = true
-		go h.run() // owned by the hook; ends with the queue, which ends with the session
+	if h.more == nil {
+		h.more = sync.NewCond(&h.events.mu)
+		go h.run() // owned by the hook; ends with the last event
 	}
+	h.more.Signal()
 }
 
-// run tells what is in the queue, until it is empty. If f ends the goroutine, another goes on.
+// run tells what is in the queue, up to the last event. If f ends the goroutine, another goes on.
 func (h *hook) run() {
 	h.events.mu.Lock()
 	defer h.events.mu.Unlock()
+	last := false
 	defer func() {
-		if h.runs = len(h.queue) > 0; h.runs {
-			go h.run()
-		} else if h.queue = nil; h.events.closed {
+		if last {
 			h.over.Close()
+		} else {
+			go h.run()
 		}
 	}()
-	for len(h.queue) > 0 {
-		ev := h.queue[0]
-		h.queue = h.queue[1:]
+	for !last {
+		for h.next == len(h.queue) {
+			if h.queue, h.next = h.queue[:0], 0; cap(h.queue) > latest {
+				h.queue = nil // a burst is over
+			}
+			h.more.Wait()
+		}
+		ev := h.queue[h.next]
+		h.next++
+		last = ev.Kind == EventClosed
 		h.call(ev)
 	}
 }

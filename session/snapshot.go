@@ -55,7 +55,7 @@ type Waiting struct {
 	State              string
 	Ahead              int       // how many contenders are ahead, by the last listing
 	Asked              string    // where in the application it was asked for, file and line
-	Holder             string    // who holds it, by the last look, which a call takes when it has waited for a second; "": not known
+	Holder             string    // who holds it, by the last look, which a wait takes when it has lasted for a second; "": not known
 	Behind             int       // how many others wait, by that look
 	Looked             time.Time // when that was
 }
@@ -96,22 +96,26 @@ func (s *Session) Snapshot() Snapshot {
 	return snap
 }
 
-func requests(counts map[zkconn.Kind]zkconn.Count) (all []Requests) {
+func requests(counts map[zkconn.Kind]zkconn.Times) (all []Requests) {
 	order := func(a, b zkconn.Kind) int { // those under way first
-		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(b.Code, a.Code), cmp.Compare(uint64(a.UpTo-1), uint64(b.UpTo-1)))
+		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(b.Code, a.Code))
 	}
+	bounds := append(zkconn.Bounds[:], 0)
 	for _, k := range slices.SortedFunc(maps.Keys(counts), order) {
-		n := counts[k]
-		if k.Code == zkconn.UnderWay {
-			all = append(all, Requests{Op: k.Op.String(), Active: int(n.N)})
-			continue
+		if op := k.Op.String(); len(all) == 0 || all[len(all)-1].Op != op {
+			all = append(all, Requests{Op: op})
 		}
-		failed := strings.ReplaceAll(k.Code.String(), " ", "_")
-		if k.Code == 0 {
-			failed = ""
+		r, failed := &all[len(all)-1], ""
+		if k.Code != 0 {
+			failed = strings.ReplaceAll(k.Code.String(), " ", "_")
 		}
-		r := &all[len(all)-1]
-		r.Ended = append(r.Ended, RequestsEnded{failed, k.UpTo, n.N, n.Took})
+		for i, n := range counts[k] {
+			if k.Code == zkconn.UnderWay {
+				r.Active += int(n.N)
+			} else if n.N > 0 {
+				r.Ended = append(r.Ended, RequestsEnded{failed, bounds[i], n.N, n.Took})
+			}
+		}
 	}
 	return all
 }

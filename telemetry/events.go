@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 )
@@ -19,12 +20,6 @@ import (
 // on takes an event. It is called by one goroutine at a time.
 func (o *observer) on(s *session.Session, ev session.Event) {
 	ctx, took, failed := context.Background(), ev.Took.Seconds(), errorType(ev.Err) // an event has no caller
-	possession := func() metric.MeasurementOption {
-		return o.of("troupe.recipe", ev.Recipe, "troupe.name", o.name(s, ev.Path), "error.type", failed)
-	}
-	messaging := func(operation string) metric.MeasurementOption {
-		return o.of("messaging.system", "troupe", "messaging.operation.name", operation, "messaging.destination.name", o.name(s, ev.Path), "error.type", failed)
-	}
 	becomes := func(state string) { o.transitions.Add(ctx, 1, o.of("troupe.session.state", state)) }
 	var err error
 	switch ev.Kind {
@@ -48,28 +43,31 @@ func (o *observer) on(s *session.Session, ev session.Event) {
 	case session.EventRestarted:
 		o.restarts.Add(ctx, 1, o.of("troupe.recipe", ev.Recipe))
 	case session.EventGranted:
-		o.wait.Record(ctx, took, possession())
+		o.wait.Record(ctx, took, o.about(s, &ev, "", failed))
 		if ev.Recipe == election { // a span of the whole term would be lost with the process
 			of := trace.WithAttributes(attribute.String("troupe.name", o.name(s, ev.Path)), attribute.Int64("troupe.token", ev.Token))
 			_, span := o.tracer.Start(ctx, "troupe.election.won", trace.WithTimestamp(ev.Time.Add(-ev.Took)), of)
 			span.End(trace.WithTimestamp(ev.Time))
 		}
+	case session.EventWithdrawn:
+		o.wait.Record(ctx, took, o.about(s, &ev, "", cmp.Or(failed, "withdrawn")))
 	case session.EventReleased, session.EventLost:
-		o.hold.Record(ctx, took, possession())
-		if ev.Kind == session.EventLost {
-			o.losses.Add(ctx, 1, possession())
+		of := o.about(s, &ev, "", failed)
+		o.hold.Record(ctx, took, of)
+		if ev.Kind == session.EventLost && failed != "closed" { // the application's own close is no loss
+			o.losses.Add(ctx, 1, of)
 		}
 	case session.EventItemPut:
-		failed = cmp.Or(ev.To, failed)
-		o.operation.Record(ctx, took, messaging("put"))
-		o.sent.Add(ctx, int64(ev.Attempt), messaging("put"))
+		of := o.about(s, &ev, "put", cmp.Or(ev.To, failed))
+		o.operation.Record(ctx, took, of)
+		o.sent.Add(ctx, int64(ev.Attempt), of)
 	case session.EventItemClaimed:
-		o.consumed.Add(ctx, 1, messaging("claim"))
+		o.consumed.Add(ctx, 1, o.about(s, &ev, "claim", failed))
 	case session.EventItemSettled:
 		if failed == "" && ev.To != "acknowledged" {
 			failed = ev.To
 		}
-		o.process.Record(ctx, took, messaging("process"))
+		o.process.Record(ctx, took, o.about(s, &ev, "process", failed))
 	}
 	if err != nil {
 		otel.Handle(fmt.Errorf("telemetry: %w", err))
@@ -89,9 +87,11 @@ var errorTypes = []struct {
 	{session.ErrUntrusted, "untrusted"},
 	{session.ErrSuspended, "suspended"},
 	{session.ErrRestarted, "restarted"},
+	{machine.ErrHeld, "held"},
 	{session.ErrTooLarge, "too_large"},
 	{session.ErrNoAuth, "no_auth"},
 	{session.ErrUnknownOutcome, "unknown_outcome"},
+	{session.ErrAuthFailed, "auth_failed"},
 	{session.ErrClosed, "closed"},
 	{session.ErrLost, "lost"},
 	{context.DeadlineExceeded, "timeout"},

@@ -28,13 +28,7 @@ type instruments struct {
 
 // put puts an instrument into its place.
 func put[I any](o *instruments, to *I) func(I, error) {
-	return func(i I, err error) {
-		if *to, o.err = i, errors.Join(o.err, err); err == nil {
-			if read, is := any(i).(metric.Observable); is {
-				o.observed = append(o.observed, read)
-			}
-		}
-	}
+	return func(i I, err error) { *to, o.err = i, errors.Join(o.err, err) }
 }
 
 // make makes all instruments. It registers nothing.
@@ -49,12 +43,12 @@ func (o *observer) make() {
 	put(i, &o.stall)(m.Float64Histogram("troupe.session.stall.duration", unit("s"), long, about("how long this process stood still while something was held")))
 	put(i, &o.request)(m.Float64Histogram("troupe.request.duration", unit("s"), buckets(seam.RequestBounds...), about("how long requests to ZooKeeper took")))
 	put(i, &o.active)(m.Int64ObservableUpDownCounter("troupe.request.active", unit("{request}"), about("requests that are not answered yet")))
-	put(i, &o.wait)(m.Float64Histogram("troupe.possession.wait.duration", unit("s"), long, about("how long was waited for what was given")))
+	put(i, &o.wait)(m.Float64Histogram("troupe.possession.wait.duration", unit("s"), long, about("how long was waited, until it was given or not wanted any more")))
 	put(i, &o.hold)(m.Float64Histogram("troupe.possession.hold.duration", unit("s"), long, about("how long was held what has ended")))
 	put(i, &o.held)(m.Int64ObservableGauge("troupe.possession.held", unit("{possession}"), about("what is held")))
 	put(i, &o.waiting)(m.Int64ObservableGauge("troupe.possession.waiting", unit("{possession}"), about("what is waited for")))
 	put(i, &o.age)(m.Float64ObservableGauge("troupe.possession.hold.age", unit("s"), about("for how long the oldest has been held")))
-	put(i, &o.losses)(m.Int64Counter("troupe.possession.losses", unit("{possession}"), about("possessions that ended otherwise than by their release")))
+	put(i, &o.losses)(m.Int64Counter("troupe.possession.losses", unit("{possession}"), about("possessions that ended otherwise than by their release or by Close")))
 	put(i, &o.leading)(m.Int64ObservableGauge("troupe.election.leading", unit("{leader}"), about("1 while this process leads")))
 	put(i, &o.token)(m.Int64ObservableGauge("troupe.election.token", unit("{token}"), about("fencing token of the term; the greater one is newer")))
 	put(i, &o.operation)(m.Float64Histogram("messaging.client.operation.duration", unit("s"), messaging, about("how long puts took")))
@@ -64,6 +58,7 @@ func (o *observer) make() {
 	put(i, &o.restarts)(m.Int64Counter("troupe.actor.restarts", unit("{restart}"), about("restarts of a recipe after a panic")))
 	put(i, &o.watches)(m.Int64ObservableGauge("troupe.watch.count", unit("{watch}"), about("watches that the servers have for the session")))
 	put(i, &o.dropped)(m.Int64ObservableCounter("troupe.events.dropped", unit("{event}"), about("events that functions of session.WithEvents did not keep up with")))
+	i.observed = []metric.Observable{i.connected, i.held, i.waiting, i.leading, i.token, i.watches, i.timeout, i.trust, i.age, i.active, i.dropped}
 }
 
 const election = "election"
@@ -132,17 +127,18 @@ func (o *observer) observe(s *session.Session, to metric.Observer) {
 // that took their mean, so that their number, their bucket and their sum are right. Of several
 // readers the first one records.
 func (o *observer) record(all []session.Requests) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, r := range all {
 		for _, e := range r.Ended {
-			of, bucket := o.of("troupe.request.op", r.Op, "error.type", e.Error), fmt.Sprint(r.Op, e.Error, e.UpTo)
-			o.mu.Lock()
+			bucket := fmt.Sprint(r.Op, e.Error, e.UpTo)
 			last := o.recorded[bucket]
-			if e.Count > last.Count {
+			if n := e.Count - last.Count; n > 0 { // else another reader may have a later snapshot
 				o.recorded[bucket] = e
-			}
-			o.mu.Unlock()
-			for range e.Count - last.Count {
-				o.request.Record(context.Background(), (e.Took-last.Took).Seconds()/float64(e.Count-last.Count), of)
+				of, mean := o.of("troupe.request.op", r.Op, "error.type", e.Error), (e.Took-last.Took).Seconds()/float64(n)
+				for range n {
+					o.request.Record(context.Background(), mean, of)
+				}
 			}
 		}
 	}

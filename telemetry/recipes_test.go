@@ -4,18 +4,23 @@ package telemetry_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/telemetry"
@@ -69,6 +74,31 @@ func TestMessaging(t *testing.T) {
 	})
 }
 
+// Of several elections with one name the oldest term and the newest token are reported, whatever
+// their order.
+func TestTermsOfOneName(t *testing.T) {
+	bubble.Run(t, func(w *bubble.World) {
+		provider, reader := meters()
+		s := w.Session(telemetry.Option(provider, nil))
+		var all []*election.Election
+		for n := range 4 {
+			all = append(all, must(election.New(s, fmt.Sprint("/e/", n))))
+		}
+		var newest int64
+		for _, n := range []int{1, 0, 3, 2} {
+			newest = must(all[n].Lead(w.Context())).Token()
+			time.Sleep(time.Second)
+		}
+		require.Subset(t, collect(t, reader), []string{
+			"gauge troupe.possession.hold.age s {troupe.name=/e/#,troupe.recipe=election} 4",
+			"gauge troupe.possession.held {possession} {troupe.name=/e/#,troupe.recipe=election} 4",
+			"gauge troupe.election.leading {leader} {troupe.name=/e/#} 4",
+			"gauge troupe.election.token {token} {troupe.name=/e/#} " + fmt.Sprint(newest),
+		})
+		require.NoError(t, s.Close(w.Context()))
+	})
+}
+
 // A session that was never started reports nothing.
 func TestNeverStarted(t *testing.T) {
 	bubble.Run(t, func(w *bubble.World) {
@@ -78,15 +108,50 @@ func TestNeverStarted(t *testing.T) {
 	})
 }
 
+// counting is a provider that counts the functions that are registered, and its meter and their
+// registrations.
+type counting struct {
+	metric.MeterProvider
+	registered *atomic.Int64
+}
+
+type countingMeter struct {
+	metric.Meter
+	registered *atomic.Int64
+}
+
+type countingRegistration struct {
+	metric.Registration
+	registered *atomic.Int64
+}
+
+func (c counting) Meter(name string, opts ...metric.MeterOption) metric.Meter {
+	return countingMeter{c.MeterProvider.Meter(name, opts...), c.registered}
+}
+
+func (m countingMeter) RegisterCallback(f metric.Callback, of ...metric.Observable) (metric.Registration, error) {
+	r, err := m.Meter.RegisterCallback(f, of...)
+	m.registered.Add(1)
+	return countingRegistration{r, m.registered}, err
+}
+
+func (r countingRegistration) Unregister() error {
+	r.registered.Add(-1)
+	return r.Registration.Unregister()
+}
+
 // A session that is closed is not observed any more, also if it did not wait for the hook.
 func TestAClosedSessionIsNotObserved(t *testing.T) {
 	bubble.Run(t, func(w *bubble.World) {
 		provider, reader := meters()
 		late := make(chan struct{})
-		s := w.Session(telemetry.Option(provider, nil, telemetry.WithNames(func(*session.Session, string) string {
+		counted := counting{provider, new(atomic.Int64)}
+		s := w.Session(telemetry.Option(counted, nil, telemetry.WithNames(func(*session.Session, string) string {
 			<-late
 			return ""
 		})))
+		synctest.Wait()
+		require.EqualValues(t, 1, counted.registered.Load())
 		recipe.Emit(s, session.Event{Kind: session.EventReleased, Recipe: "lock", Path: "/l"})
 		require.NoError(t, s.Close(w.Context()))
 		close(late)
@@ -94,6 +159,37 @@ func TestAClosedSessionIsNotObserved(t *testing.T) {
 		lines := strings.Join(collect(t, reader), "\n")
 		require.NotContains(t, lines, "gauge")
 		require.NotContains(t, lines, "updown")
+		require.Zero(t, counted.registered.Load())
+	})
+}
+
+// Each change of state is counted once, and the orderly end is none of the losses.
+func TestTransitions(t *testing.T) {
+	bubble.Run(t, func(w *bubble.World) {
+		provider, reader := meters()
+		s := w.Host("a", telemetry.Option(provider, nil))
+		connected := func(is string) {
+			t.Helper()
+			require.Contains(t, collect(t, reader), "gauge troupe.session.connected {connection} {} "+is)
+		}
+		connected("1")
+		heal := s.Machine.Partition()
+		time.Sleep(5 * time.Second)
+		require.Equal(t, session.Suspended, s.Status().State)
+		connected("0")
+		time.Sleep(time.Minute)
+		require.Equal(t, session.Untrusted, s.Status().State)
+		connected("0")
+		heal() // the servers have given the session up
+		time.Sleep(time.Minute)
+		connected("1")
+		w.Server.Expire(s.Status().SessionID)
+		time.Sleep(time.Minute)
+		connected("1")
+		require.NoError(t, s.Close(w.Context()))
+		const of = "counter troupe.session.transitions {transition} {troupe.session.state="
+		require.Equal(t, []string{of + "closed} 1", of + "connected} 3", of + "lost} 2", of + "suspended} 2", of + "untrusted} 1"},
+			slices.DeleteFunc(collect(t, reader), func(line string) bool { return !strings.HasPrefix(line, of) }))
 	})
 }
 

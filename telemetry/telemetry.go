@@ -76,7 +76,8 @@ func WithNames(f func(s *session.Session, path string) string) Setting {
 // told by session.WithEvents; what that drops, they lack, and troupe.events.dropped counts.
 func Option(meters metric.MeterProvider, tracers trace.TracerProvider, set ...Setting) session.Option {
 	begin := func() (func(*session.Session, session.Event), func(context.Context) []string, error) {
-		o := &observer{sets: make(map[series]metric.MeasurementOption), names: make(map[string]string), used: make(map[string]bool), recorded: make(map[string]session.RequestsEnded)}
+		o := &observer{known: make(map[[4]string]metric.MeasurementOption), names: make(map[string]string), used: make(map[string]bool), recorded: make(map[string]session.RequestsEnded)}
+		o.named = func(*session.Session, string) string { return "" }
 		if err := seam.Apply(o, set); err != nil {
 			return nil, nil, fmt.Errorf("telemetry.Option: %w", err)
 		}
@@ -104,34 +105,43 @@ type observer struct {
 	tracer  trace.Tracer
 	instruments
 
-	registration metric.Registration // of the hook's goroutine; nil: the session was not started
+	// Of the hook's goroutine.
+	registration metric.Registration // nil: the session was not started
+	known        map[[4]string]metric.MeasurementOption
 
-	mu       sync.Mutex // guards what follows, for the hook and for the readers of metrics
-	sets     map[series]metric.MeasurementOption
+	mu       sync.Mutex        // guards what follows, for the hook and for the readers of metrics
 	names    map[string]string // by path, of the latest
 	used     map[string]bool   // names
 	recorded map[string]session.RequestsEnded
 }
 
-// series are attributes, keys and values by turns. Those with an empty value are left out.
-type series [10]string
-
-// of are the attributes of a measurement. There are not many of them: names are limited.
+// of makes the attributes of a measurement of keys and values by turns, without those that are
+// empty.
 func (o *observer) of(pairs ...string) metric.MeasurementOption {
-	key := series{8: "troupe.session.name", 9: o.session}
-	copy(key[:8], pairs)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.sets[key] == nil {
-		var all []attribute.KeyValue
-		for pair := range slices.Chunk(key[:], 2) {
-			if pair[1] != "" {
-				all = append(all, attribute.String(pair[0], pair[1]))
-			}
+	var all []attribute.KeyValue
+	for pair := range slices.Chunk(append(pairs, "troupe.session.name", o.session), 2) {
+		if pair[1] != "" {
+			all = append(all, attribute.String(pair[0], pair[1]))
 		}
-		o.sets[key] = metric.WithAttributes(all...)
 	}
-	return o.sets[key]
+	return metric.WithAttributes(all...)
+}
+
+// about is of for an event of a possession, or of an operation on a queue. It keeps what it made:
+// events come often.
+func (o *observer) about(s *session.Session, ev *session.Event, operation, failed string) metric.MeasurementOption {
+	key := [4]string{ev.Recipe, ev.Path, operation, failed}
+	if o.known[key] == nil {
+		if len(o.known) >= mostPaths {
+			clear(o.known)
+		}
+		if name := o.name(s, ev.Path); operation == "" {
+			o.known[key] = o.of("troupe.recipe", ev.Recipe, "troupe.name", name, "error.type", failed)
+		} else {
+			o.known[key] = o.of("messaging.system", "troupe", "messaging.operation.name", operation, "messaging.destination.name", name, "error.type", failed)
+		}
+	}
+	return o.known[key]
 }
 
 // numbers are GUIDs, other long hexadecimal numbers, and numbers.
@@ -144,11 +154,7 @@ func (o *observer) name(s *session.Session, path string) string {
 	if name, known := o.names[path]; known {
 		return name
 	}
-	var name string
-	if o.named != nil {
-		name = o.named(s, path)
-	}
-	name = cmp.Or(name, numbers.ReplaceAllString(path, "#"))
+	name := cmp.Or(o.named(s, path), numbers.ReplaceAllString(path, "#"))
 	name = strings.ToValidUTF8(name[:min(len(name), nameLength)], "")
 	if !o.used[name] && len(o.used) >= mostNames {
 		name = "other"

@@ -85,7 +85,10 @@ func TestInstruments(t *testing.T) {
 		opt := telemetry.Option(provider, nil, telemetry.WithSessionName("main"), telemetry.WithNames(func(_ *session.Session, path string) string {
 			return map[string]string{"/e": "reports", "/q": "jobs"}[path]
 		}))
-		s := w.Unconnected(opt, session.WithAuth("digest", []byte("ann:secret")), session.WithIdentity("secret process"), session.WithTimeout(9*time.Second))
+		letGo := make(chan struct{})
+		defer close(letGo)
+		blocks := session.WithEvents(func(*session.Session, session.Event) { <-letGo })
+		s := w.Unconnected(opt, blocks, session.WithAuth("digest", []byte("ann:secret")), session.WithIdentity("secret process"), session.WithTimeout(9*time.Second))
 		require.Empty(t, collect(t, reader), "nothing before it starts")
 		require.NoError(t, s.Connect(w.Context()))
 		e := must(election.New(s, "/e", election.WithName("secret name")))
@@ -105,8 +108,12 @@ func TestInstruments(t *testing.T) {
 			{Kind: session.EventStalled, Took: 2 * time.Second},
 			{Kind: session.EventRestarted, Recipe: "lock", Path: "/l"},
 			{Kind: session.EventGranted, Recipe: "lock", Path: "/l", Took: 3 * time.Second},
+			{Kind: session.EventWithdrawn, Recipe: "lock", Path: "/l", Took: 4 * time.Second},
+			{Kind: session.EventWithdrawn, Recipe: "lock", Path: "/l", Took: 5 * time.Second, Err: fmt.Errorf("secret: %w", context.DeadlineExceeded)},
+			{Kind: session.EventWithdrawn, Recipe: "lock", Path: "/l", Err: lock.ErrHeld},
 			{Kind: session.EventReleased, Recipe: "lock", Path: "/l", Took: time.Second},
 			{Kind: session.EventLost, Recipe: "lock", Path: "/l", Took: time.Minute, Err: fmt.Errorf("secret: %w", session.ErrExpired)},
+			{Kind: session.EventLost, Recipe: "lock", Path: "/l", Took: time.Hour, Err: fmt.Errorf("%w: %w", session.ErrClosed, session.ErrAuthFailed)},
 			{Kind: session.EventItemPut, Recipe: "queue", Path: "/q", Attempt: 7, Took: 20 * time.Millisecond},
 			{Kind: session.EventItemPut, Recipe: "queue", Path: "/q", Attempt: 1, To: "full", Took: time.Millisecond, Err: fmt.Errorf("secret: %w", queue.ErrFull)},
 			{Kind: session.EventItemClaimed, Recipe: "queue", Path: "/q", Took: time.Hour},
@@ -116,8 +123,15 @@ func TestInstruments(t *testing.T) {
 		} {
 			recipe.Emit(s, ev)
 		}
+		for n := range 1100 {
+			recipe.Emit(s, session.Event{Kind: session.EventState})
+			if n%100 == 0 {
+				synctest.Wait() // this option's function keeps up
+			}
+		}
 		time.Sleep(4 * time.Second)
 		snap := s.Snapshot()
+		require.Greater(t, snap.Dropped, uint64(1100-1024))
 		lines := collect(t, reader)
 		const named = `{troupe.session.name=main} `
 		of := func(recipe, name string) string {
@@ -135,9 +149,14 @@ func TestInstruments(t *testing.T) {
 			"histogram troupe.request.duration s {error.type=no_node,troupe.request.op=setData,troupe.session.name=main} 1 0",
 			"updown troupe.request.active {request} {troupe.request.op=setData,troupe.session.name=main} 0",
 			"histogram troupe.possession.wait.duration s " + of("lock", "/l") + "1 3",
+			"histogram troupe.possession.wait.duration s {error.type=withdrawn,troupe.name=/l,troupe.recipe=lock,troupe.session.name=main} 1 4",
+			"histogram troupe.possession.wait.duration s {error.type=timeout,troupe.name=/l,troupe.recipe=lock,troupe.session.name=main} 1 5",
+			"histogram troupe.possession.wait.duration s {error.type=held,troupe.name=/l,troupe.recipe=lock,troupe.session.name=main} 1 0",
 			"histogram troupe.possession.hold.duration s " + of("lock", "/l") + "1 1",
 			"histogram troupe.possession.hold.duration s {error.type=expired,troupe.name=/l,troupe.recipe=lock,troupe.session.name=main} 1 60",
 			"counter troupe.possession.losses {possession} {error.type=expired,troupe.name=/l,troupe.recipe=lock,troupe.session.name=main} 1",
+			"histogram troupe.possession.hold.duration s {error.type=auth_failed,troupe.name=/l,troupe.recipe=lock,troupe.session.name=main} 1 3600",
+			"counter troupe.possession.losses {possession} {error.type=auth_failed,troupe.name=/l,troupe.recipe=lock,troupe.session.name=main} 1",
 			"gauge troupe.possession.held {possession} " + of("lock", "/locks/#") + "1",
 			"gauge troupe.possession.waiting {possession} " + of("lock", "/locks/#") + "1",
 			"gauge troupe.possession.hold.age s " + of("election", "reports") + "4",
@@ -154,7 +173,7 @@ func TestInstruments(t *testing.T) {
 			"histogram messaging.process.duration s " + item("process", "error.type=_OTHER,") + "1 5",
 			"counter troupe.actor.restarts {restart} {troupe.recipe=lock,troupe.session.name=main} 1",
 			"gauge troupe.watch.count {watch} " + named + fmt.Sprint(snap.Watches),
-			"counter troupe.events.dropped {event} " + named + "0",
+			"counter troupe.events.dropped {event} " + named + fmt.Sprint(snap.Dropped),
 		}
 		require.Subset(t, lines, table)
 		require.Equal(t, instruments(table), instruments(lines))
@@ -164,6 +183,8 @@ func TestInstruments(t *testing.T) {
 		lines = collect(t, reader)
 		require.Contains(t, lines, "counter troupe.session.transitions {transition} {troupe.session.name=main,troupe.session.state=closed} 1")
 		require.NotContains(t, strings.Join(lines, "\n"), "gauge", "it is not observed any more")
+		require.Contains(t, strings.Join(lines, "\n"), "troupe.possession.hold.duration s {error.type=closed,troupe.name=/locks/#,")
+		require.NotContains(t, strings.Join(lines, "\n"), "losses {possession} {error.type=closed,", "the application's own close is no loss")
 	})
 }
 
@@ -210,6 +231,12 @@ func TestRequests(t *testing.T) {
 				}
 			}
 		}
+		const active = "updown troupe.request.active {request} {troupe.request.op=getData} "
+		takes = time.Second
+		ended := bubble.Begin(func() error { _, _, err := s.Get(w.Context(), "/"); return err })
+		require.Contains(t, collect(t, reader), active+"1")
+		require.NoError(t, <-ended)
+		require.Contains(t, collect(t, reader), active+"0")
 		require.NoError(t, s.Close(w.Context()))
 	})
 }
@@ -220,21 +247,34 @@ func TestBuckets(t *testing.T) {
 		provider, reader := meters()
 		s := w.Session(telemetry.Option(provider, nil))
 		for _, took := range []time.Duration{20 * time.Millisecond, 400 * time.Millisecond, 4 * time.Second} {
+			for _, kind := range []session.EventKind{session.EventStalled, session.EventGranted, session.EventReleased, session.EventItemPut} {
+				recipe.Emit(s, session.Event{Kind: kind, Path: "/q", Took: took})
+			}
 			recipe.Emit(s, session.Event{Kind: session.EventItemSettled, Path: "/q", To: "acknowledged", Took: took})
-			recipe.Emit(s, session.Event{Kind: session.EventReleased, Path: "/q", Took: took})
 		}
 		require.NoError(t, s.Close(w.Context()))
 		var all metricdata.ResourceMetrics
 		require.NoError(t, reader.Collect(context.Background(), &all))
-		seen := 0
+		bounds := make(map[string][]float64)
 		for _, m := range all.ScopeMetrics[0].Metrics {
-			if m.Name == "messaging.process.duration" || m.Name == "troupe.possession.hold.duration" {
-				seen++
-				filled := slices.DeleteFunc(m.Data.(metricdata.Histogram[float64]).DataPoints[0].BucketCounts, func(n uint64) bool { return n == 0 })
-				require.Equal(t, []uint64{1, 1, 1}, filled, m.Name)
+			if data, is := m.Data.(metricdata.Histogram[float64]); is {
+				bounds[m.Name] = data.DataPoints[0].Bounds
+				filled := slices.DeleteFunc(data.DataPoints[0].BucketCounts, func(n uint64) bool { return n == 0 })
+				if m.Name != "troupe.request.duration" {
+					require.Equal(t, []uint64{1, 1, 1}, filled, m.Name)
+				}
 			}
 		}
-		require.Equal(t, 2, seen)
+		long := []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
+		messaging := []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
+		require.Equal(t, map[string][]float64{
+			"troupe.session.stall.duration":       long,
+			"troupe.possession.wait.duration":     long,
+			"troupe.possession.hold.duration":     long,
+			"messaging.client.operation.duration": messaging,
+			"messaging.process.duration":          messaging,
+			"troupe.request.duration":             {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10},
+		}, bounds)
 	})
 }
 

@@ -164,18 +164,14 @@ func connectTroupe(opts ...troupe.Option) func(context.Context, string, time.Dur
 	}
 }
 
-// discarded is the option of a session that reports all that it can. Metrics are collected once in
-// a second, until the process ends, and everything is thrown away.
-func discarded() troupe.Option {
+// discarded is the option of a session that reports all that it can. Everything is thrown away.
+func discarded() (opt troupe.Option, collect func()) {
 	reader := sdkmetric.NewManualReader()
 	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
-	go func() { // ends with the process
-		var all metricdata.ResourceMetrics
-		for range time.Tick(time.Second) {
-			_ = reader.Collect(context.Background(), &all) // the numbers are not used
-		}
-	}()
-	return telemetry.Option(meters, sdktrace.NewTracerProvider())
+	return telemetry.Option(meters, sdktrace.NewTracerProvider()), func() {
+		time.Sleep(20 * time.Millisecond) // the last events are told by then
+		_ = reader.Collect(context.Background(), new(metricdata.ResourceMetrics))
+	}
 }
 
 func (o ours) close() error {

@@ -46,7 +46,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of each row")
 	flag.IntVar(&o.divide, "divide", 1, "turns have so many times fewer cycles")
 	flag.BoolVar(&o.huge, "huge", false, "also the rows close and waiting, which take minutes")
-	flag.BoolVar(&o.telemetry, "telemetry", false, "also Troupe with all metrics and spans, as Telemetry")
+	flag.BoolVar(&o.telemetry, "telemetry", false, "instead, Troupe beside Troupe with all metrics and spans, as Telemetry, in ten times as many rounds")
 	flag.Parse()
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
@@ -79,13 +79,13 @@ func (o *options) run() error {
 		"raw": &fleet{connect: connectTo(true)}, "go-zookeeper": &fleet{connect: connectTo(false)}, "Troupe": &fleet{connect: connectTroupe()},
 		"Curator": curator, "kazoo": kazoo,
 	}
-	for i := range wanted {
-		if o.telemetry {
-			wanted[i].who += " Telemetry"
-		}
-	}
 	if o.telemetry {
-		participants["Telemetry"] = &fleet{connect: connectTroupe(discarded())}
+		opt, collect := discarded()
+		participants["Telemetry"] = &fleet{connect: connectTroupe(opt), collect: collect}
+		o.rounds *= 10
+		for i := range wanted {
+			wanted[i].who = "Troupe Telemetry"
+		}
 	}
 	report, wrong := fmt.Sprintf("%s on %d cores, %d rounds, cycles divided by %d.\n", runtime.Version(), runtime.NumCPU(), o.rounds, o.divide), error(nil)
 	for _, servers := range []int{1, 3} {

@@ -45,6 +45,7 @@ type session interface {
 // fleet has the contenders of a library in this process.
 type fleet struct {
 	connect func(ctx context.Context, server string, timeout time.Duration) (session, error)
+	collect func() // metrics, at the end of a turn; nil: there are none
 
 	// Of one turn, set by open. A row of kind queue has works, the others have contenders.
 	r          *row
@@ -68,7 +69,7 @@ type fleet struct {
 func (f *fleet) open(r *row, servers []string, path string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	gate, letGo := context.WithCancel(ctx)
-	*f = fleet{connect: f.connect, r: r, remaining: new(remaining), cancel: cancel, gate: gate.Done(), letGo: letGo, opened: time.Now()}
+	*f = fleet{connect: f.connect, collect: f.collect, r: r, remaining: new(remaining), cancel: cancel, gate: gate.Done(), letGo: letGo, opened: time.Now()}
 	for _, server := range servers {
 		s, err := f.connect(ctx, server, r.timeout())
 		if err != nil {

@@ -95,7 +95,7 @@ func (t *table) round(r *row, round int) {
 		of[name] = c
 	}
 	for name, c := range of {
-		c.of[speed] = of["raw"].of[micros] / c.of[micros]
+		c.of[speed] = of[strings.Fields(r.who)[0]].of[micros] / c.of[micros]
 		t.costs[r.name+name] = append(t.costs[r.name+name], c)
 	}
 }
@@ -144,7 +144,29 @@ func (t *table) text() string {
 			fmt.Fprintf(&b, "| %s | %s |\n", name, strings.Join(cells(t.costs[r.name+name]), " | "))
 		}
 	}
+	for _, r := range t.rows {
+		if t.telemetry {
+			fmt.Fprintf(&b, "\nClient CPU of `%s` with telemetry: %s times that without.\n", r.name, overhead(t.costs[r.name+"Telemetry"], t.costs[r.name+"Troupe"]))
+		}
+	}
 	return b.String()
+}
+
+// overhead is the client CPU with something divided by that without, in the same round: the median
+// and the quartiles of the rounds without errors.
+func overhead(with, without []cost) string {
+	var ratios []float64
+	for i, c := range with {
+		if c.errors+without[i].errors == 0 {
+			ratios = append(ratios, c.of[client]/without[i].of[client])
+		}
+	}
+	slices.Sort(ratios)
+	n := len(ratios)
+	if n == 0 {
+		return "?"
+	}
+	return fmt.Sprintf("%.3f (%.3f–%.3f)", (ratios[(n-1)/2]+ratios[n/2])/2, ratios[n/4], ratios[n-1-n/4])
 }
 
 // cells are one participant's figures in one row: the medians of the rounds without errors.
@@ -171,7 +193,7 @@ func cells(costs []cost) (cells []string) {
 
 // The figures of a cycle, in the order of the report's columns.
 const (
-	speed       = iota // raw's time of the same round, divided by this one's
+	speed       = iota // the time of the row's first participant, raw, in the same round, divided by this one's
 	micros             // time
 	requests           // as the servers count them
 	writes             //
@@ -218,6 +240,9 @@ func (t *table) turn(r *row, p participant, path string) (c cost, err error) {
 	began := time.Now()
 	c.stats, err = t.cycles(r, p, r.cycles)
 	c.took = time.Since(began)
+	if f, mine := p.(*fleet); mine && f.collect != nil {
+		f.collect() // which costs CPU, and the time is not counted
+	}
 	own(&after, p)
 	err = errors.Join(unread, err, t.read(&after))
 	after[micros] = float64(c.took) / 1e3

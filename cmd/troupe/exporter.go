@@ -49,6 +49,15 @@ can't be read, or not within 9 s with all others, is missing, and counted in tro
 	return cmd
 }
 
+// reported are the metrics, in the order in which they are written.
+var reported = []struct{ name, kind, help string }{
+	{"troupe_queue_depth", "gauge", "items of the queue, by state"},
+	{"troupe_queue_oldest_age_seconds", "gauge", "age of the oldest item that waits"},
+	{"troupe_queue_dead", "gauge", "dead letters of the queue"},
+	{"troupe_contenders", "gauge", "contenders of the lock or election, holders included"},
+	{"troupe_exporter_failures_total", "counter", "readings of the path that failed"},
+}
+
 type exporting struct {
 	*app
 	s                 *session.Session
@@ -73,26 +82,33 @@ func (e *exporting) read(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 9*time.Second) // Prometheus waits for 10 s
 	defer cancel()
-	label := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace // %q has escapes that the format does not have
-	depth, age, dead := "# TYPE troupe_queue_depth gauge\n", "# TYPE troupe_queue_oldest_age_seconds gauge\n", "# TYPE troupe_queue_dead gauge\n"
-	line, failed := "# TYPE troupe_contenders gauge\n", "# TYPE troupe_exporter_failures_total counter\n"
+	found := map[string]string{}
+	add := func(metric, path, more string, value any) {
+		label := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(e.s.Path(path)) // %q has escapes that the format does not have
+		found[metric] += fmt.Sprintf("%s{path=\"%s\"%s} %v\n", metric, label, more, value)
+	}
 	for _, path := range slices.Sorted(maps.Keys(e.queues)) {
 		if _, is, letters, err := counted(ctx, &app{log: io.Discard}, e.s, path); e.reads(path, err) {
-			path = label(e.s.Path(path))
-			depth += fmt.Sprintf("troupe_queue_depth{path=\"%s\",state=\"claimed\"} %d\ntroupe_queue_depth{path=\"%[1]s\",state=\"delayed\"} %[3]d\ntroupe_queue_depth{path=\"%[1]s\",state=\"waiting\"} %[4]d\n", path, is.Claimed, is.Delayed, is.Waiting)
-			age += fmt.Sprintf("troupe_queue_oldest_age_seconds{path=\"%s\"} %g\n", path, choose(is.Oldest.IsZero(), 0, max(0, time.Since(is.Oldest).Seconds())))
-			dead += fmt.Sprintf("troupe_queue_dead{path=\"%s\"} %d\n", path, letters.Items)
+			add("troupe_queue_depth", path, `,state="claimed"`, is.Claimed)
+			add("troupe_queue_depth", path, `,state="delayed"`, is.Delayed)
+			add("troupe_queue_depth", path, `,state="waiting"`, is.Waiting)
+			add("troupe_queue_oldest_age_seconds", path, "", choose(is.Oldest.IsZero(), 0, max(0, time.Since(is.Oldest).Seconds())))
+			add("troupe_queue_dead", path, "", letters.Items)
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(e.contended)) {
 		if names, _, err := e.s.Children(ctx, path); e.reads(path, err) {
-			line += fmt.Sprintf("troupe_contenders{path=\"%s\"} %d\n", label(e.s.Path(path)), len(znode.NewContenders(names).Contenders))
+			add("troupe_contenders", path, "", len(znode.NewContenders(names).Contenders))
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(e.failed)) {
-		failed += fmt.Sprintf("troupe_exporter_failures_total{path=\"%s\"} %d\n", label(e.s.Path(path)), e.failed[path])
+		add("troupe_exporter_failures_total", path, "", e.failed[path])
 	}
-	e.last, e.text = time.Now(), depth+age+dead+line+failed
+	e.text = ""
+	for _, m := range reported {
+		e.text += fmt.Sprintf("# HELP %s %s\n# TYPE %[1]s %[3]s\n%s", m.name, m.help, m.kind, found[m.name])
+	}
+	e.last = time.Now()
 	return e.text
 }
 

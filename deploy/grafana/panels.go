@@ -19,10 +19,10 @@ var processes = []row{
 	{"Locks and other possessions", []panel{
 		one("Held", "none", `sum by (troupe_recipe, troupe_name) (troupe_possession_held{job=~"$job"})`, "{{troupe_recipe}} {{troupe_name}}", ""),
 		one("Waiting", "none", `sum by (troupe_recipe, troupe_name) (troupe_possession_waiting{job=~"$job"})`, "{{troupe_recipe}} {{troupe_name}}", ""),
-		one("Lost", "none", `sum by (troupe_recipe, error_type) (increase(troupe_possession_losses_total{job=~"$job"}[$__rate_interval]))`, "{{troupe_recipe}}: {{error_type}}", "Possessions that ended otherwise than by their release."),
+		one("Lost", "none", `sum by (troupe_recipe, error_type) (increase(troupe_possession_losses_total{job=~"$job"}[$__rate_interval]))`, "{{troupe_recipe}}: {{error_type}}", "Possessions that ended otherwise than by their release or by Close."),
 		{"Waits that have ended", "", "s", []query{
-			{`histogram_quantile(0.5, sum by (troupe_name, le) (rate(troupe_possession_wait_duration_seconds_bucket{job=~"$job", troupe_recipe="lock"}[$__rate_interval])))`, "half, {{troupe_name}}"},
-			{`histogram_quantile(0.99, sum by (troupe_name, le) (rate(troupe_possession_wait_duration_seconds_bucket{job=~"$job", troupe_recipe="lock"}[$__rate_interval])))`, "99 %, {{troupe_name}}"},
+			{`histogram_quantile(0.5, sum by (troupe_name, le) (rate(troupe_possession_wait_duration_seconds_bucket{job=~"$job", troupe_recipe="lock", error_type!="held"}[$__rate_interval])))`, "half, {{troupe_name}}"},
+			{`histogram_quantile(0.99, sum by (troupe_name, le) (rate(troupe_possession_wait_duration_seconds_bucket{job=~"$job", troupe_recipe="lock", error_type!="held"}[$__rate_interval])))`, "99 %, {{troupe_name}}"},
 		}},
 		{"Holds that have ended", "", "s", []query{
 			{`histogram_quantile(0.5, sum by (troupe_name, le) (rate(troupe_possession_hold_duration_seconds_bucket{job=~"$job", troupe_recipe="lock"}[$__rate_interval])))`, "half, {{troupe_name}}"},

@@ -31,13 +31,9 @@ const (
 
 var errBad = errors.New("no such settings")
 
-func handler(p Parts) (http.Handler, error) {
-	ready, err := health.Ready(p.Session, health.WithGrace(grace))
-	if err != nil {
-		return nil, err
-	}
+func handler(p Parts) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /ready", ready)
+	mux.Handle("GET /ready", health.Ready(p.Session, health.WithGrace(grace)))
 	mux.Handle("GET /live", health.Live(p.Session))
 	mux.Handle("GET /leading", health.Leading(p.Reminder))
 	mux.HandleFunc("POST /letters", answer(func(ctx context.Context, body []byte) (any, error) {
@@ -52,7 +48,7 @@ func handler(p Parts) (http.Handler, error) {
 		})
 		return now.Version, err
 	}))
-	return mux, nil
+	return mux
 }
 
 // operators is what only those who run the service should reach: see -debug.
@@ -100,10 +96,10 @@ func answer(f func(ctx context.Context, body []byte) (any, error)) http.HandlerF
 	}
 }
 
-// serving serves requests, and operators, while the application runs. It comes last among the
-// options: so requests end before the workers do.
-func serving(requests, debug string) fx.Option {
-	return fx.Options(served[operators]("listening for operators", debug), served[http.Handler]("listening", requests))
+// serving runs the service with its HTTP servers. fx stops in the reverse order of these options:
+// requests end first, then the workers, then the page and metrics, and the session at last.
+func serving(requests, debug string, service fx.Option) fx.Option {
+	return fx.Options(served[operators]("listening for operators", debug), service, served[http.Handler]("listening", requests))
 }
 
 // served serves a handler of the graph, or not if there is no address; says is the line of the log.

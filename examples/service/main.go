@@ -43,7 +43,7 @@ func main() {
 		identity = fxmodule.Options(session.WithIdentity(*name))
 	}
 	// An orchestrator has to wait for longer than the stop: see docs/kubernetes.md.
-	app := fx.New(service(cfg), identity, serving(*address, *debug), fx.StopTimeout(15*time.Second))
+	app := fx.New(serving(*address, *debug, service(cfg)), identity, fx.StopTimeout(15*time.Second))
 	app.Done() // from now on a signal ends it in order; fx would listen only once all has started
 	app.Run()  // with status 1 if it can't start or go on
 }

@@ -150,3 +150,42 @@ func TestLettersInHand(t *testing.T) {
 		heal()
 	})
 }
+
+// lines is a log, line by line.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) { l <- string(line); return len(line), nil }
+
+// The page and metrics can be read until the work in hand has ended.
+func TestThePageOutlastsTheWork(t *testing.T) {
+	t.Parallel()
+	log, sending, answered := make(lines, 100), make(chan struct{}), make(chan error, 1)
+	var page string
+	app := fx.New(serving("127.0.0.1:0", "127.0.0.1:0", service(fxmodule.Default("zk.example:2181"))), fxtest.Server(zktest.Start(t)),
+		fx.Replace(slog.New(slog.NewTextHandler(log, nil)), mail(func(ctx context.Context, _ string) error {
+			close(sending)
+			<-ctx.Done() // the stop waits for it no longer
+			r, err := http.Get("http://" + page + "/metrics")
+			if err == nil {
+				err = r.Body.Close()
+			}
+			answered <- err
+			return nil
+		})))
+	require.NoError(t, app.Start(t.Context()))
+	addressOf := func(which string) (address string) {
+		for address == "" {
+			_, address, _ = strings.Cut(strings.TrimSpace(<-log), "msg="+which+" address=")
+		}
+		return address
+	}
+	page = addressOf(`"listening for operators"`)
+	r, err := http.Post("http://"+addressOf("listening")+"/letters", "", strings.NewReader("Ann."))
+	require.NoError(t, err)
+	require.NoError(t, r.Body.Close())
+	<-sending
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	require.NoError(t, app.Stop(ctx))
+	require.NoError(t, <-answered)
+}

@@ -89,7 +89,7 @@ func TestStory(t *testing.T) {
 = On
 
 > withdraw 1
-  settle 1: somebody is ahead
+  settle 1: held by another
 = Off
 > new lit
 = On

@@ -56,7 +56,6 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 		Machine:  func() machine.Machine { return double.New(cfg) },
 		Standing: d.intents.standing,
 		Perform:  d.perform,
-		Describe: d.describe,
 		Ended:    func(err error) { d.intents.close(err) },
 	})
 	if err != nil {
@@ -112,7 +111,7 @@ func (d *Double) Enter(ctx context.Context) (*Passage, error) {
 	case <-d.Done():
 		err = d.Err()
 	}
-	if d.withdraw(c) {
+	if d.withdraw(c, err) {
 		return nil, recipe.Failed(d.session, op, d.path, err)
 	}
 	o := <-c.answer // the answer came first

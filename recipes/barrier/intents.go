@@ -3,7 +3,6 @@ package barrier
 import (
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
@@ -29,7 +28,7 @@ type intent struct {
 	number  uint64
 	once    bool
 	asked   recipe.Asked
-	since   time.Time
+	wait    recipe.Wait
 	answer  chan outcome // of Enter alone; it has room for one
 	passage *Passage     // of Arrive alone: the passage on offer
 	offer   *notify.Offer[*Passage]
@@ -79,13 +78,12 @@ func (d *Double) want(once bool, by recipe.Asked) *intent {
 		return nil
 	}
 	d.intents.last++
-	c := &intent{number: d.intents.last, once: once, asked: by, since: time.Now()}
+	c := &intent{number: d.intents.last, once: once, asked: by}
+	d.host.Want(&c.wait, by)
 	if once {
 		c.answer = make(chan outcome, 1) // answered at most once, even if the caller has stopped waiting
 	}
 	d.intents.pending = append(d.intents.pending, c)
-	recipe.Start(d.session) // which is told first
-	d.host.Emit(session.Event{Kind: session.EventWanted})
 	d.tellState()
 	d.host.Tell(double.Wanted{Claim: c.number, Once: once})
 	return c
@@ -106,16 +104,25 @@ func (d *Double) received(c *intent) bool {
 	return false
 }
 
-// withdraw removes a pending intent; false if its answer came first.
-func (d *Double) withdraw(c *intent) bool {
+// withdraw removes a pending intent because of an error; false if its answer came first.
+func (d *Double) withdraw(c *intent, why error) bool {
 	d.intents.mu.Lock()
 	defer d.intents.mu.Unlock()
-	if d.intents.take(c.number) == nil {
+	if d.giveUp(c.number, why) == nil {
 		return false
 	}
-	d.tellState()
 	d.host.Tell(double.Withdrawn{Claim: c.number})
 	return true
+}
+
+// giveUp is [intents.take] for an intent that gets no passage. The caller holds the mutex.
+func (d *Double) giveUp(number uint64, why error) *intent {
+	c := d.intents.take(number)
+	if c != nil {
+		c.wait.Withdraw(why)
+		d.tellState()
+	}
+	return c
 }
 
 // close refuses all pending and all later intents. It returns the passages.
@@ -124,6 +131,7 @@ func (i *intents) close(err error) []*Passage {
 	defer i.mu.Unlock()
 	i.closing = true
 	for _, c := range i.pending {
+		c.wait.Withdraw(err)
 		if c.once {
 			c.answer <- outcome{err: err}
 		}
@@ -162,14 +170,19 @@ func (d *Double) enter(e double.Enter) {
 	d.intents.mu.Lock()
 	c := d.intents.find(e.Claim)
 	d.intents.mu.Unlock()
-	p := newPassage(d, e, c)
-	hold, err := d.host.Hold(e.Epoch, e.Path, e.Token, func(cause error) { d.onPassageEnded(p, cause) })
+	if c == nil { // withdrawn
+		d.host.Tell(double.Departed{Claim: e.Claim})
+		return
+	}
+	p := &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, self: e.Self}
+	of := session.Event{Kind: session.EventGranted, Token: e.Token, Epoch: e.Epoch}
+	p.tenure = recipe.NewTenure(d.host, &c.wait, of, func() (recipe.Asked, bool) { return c.asked, p.received.Load() })
+	hold, err := d.host.HoldAs(&p.tenure, e.Path, func(cause error) { d.onPassageEnded(p, cause) })
 	if err != nil {
 		d.postpone(e.Claim)
 		return
 	}
 	p.Hold = hold
-	p.tenure.Begin()
 	d.intents.mu.Lock()
 	if c = d.intents.take(e.Claim); c == nil { // withdrawn
 		d.intents.mu.Unlock()
@@ -203,7 +216,6 @@ func (d *Double) postpone(claim uint64) {
 
 // onPassageEnded handles the end of a possession. Any goroutine may call it.
 func (d *Double) onPassageEnded(p *Passage, cause error) {
-	p.unwarn()
 	d.intents.mu.Lock()
 	lost := cause != session.ErrReleased && !d.intents.closing
 	d.intents.mu.Unlock()
@@ -242,9 +254,7 @@ func (d *Double) passage(claim uint64) *Passage {
 func (d *Double) refuse(e double.Refuse) {
 	d.intents.mu.Lock()
 	defer d.intents.mu.Unlock()
-	c := d.intents.take(e.Claim)
-	d.tellState()
-	switch {
+	switch c := d.giveUp(e.Claim, e.Err); {
 	case c == nil:
 	case c.once:
 		c.answer <- outcome{err: e.Err}
@@ -266,18 +276,4 @@ func (d *Double) tellState() {
 		state = "waiting"
 	}
 	d.host.SetState(state)
-}
-
-// describe adds what the party has and waits for to a snapshot.
-func (d *Double) describe(snap *session.Snapshot) {
-	d.intents.mu.Lock()
-	defer d.intents.mu.Unlock()
-	for _, p := range d.intents.passages {
-		if p.Err() == nil {
-			snap.Held = append(snap.Held, p.tenure.Held(p.asked, p.received.Load()))
-		}
-	}
-	for _, c := range d.intents.pending {
-		snap.Waiting = append(snap.Waiting, d.host.Waiting(c.asked, c.since))
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipe"
@@ -26,21 +25,9 @@ type Passage struct {
 	names  []string
 	self   string // this party's own
 	left   notify.Latch
-	asked  recipe.Asked
 	tenure recipe.Tenure
 
 	received atomic.Bool
-	warning  atomic.Pointer[time.Timer]
-}
-
-// newPassage makes a passage for an intent; nil: that was withdrawn.
-func newPassage(d *Double, e double.Enter, c *intent) *Passage {
-	p, of := &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, self: e.Self}, session.Event{Kind: session.EventGranted, Token: e.Token, Epoch: e.Epoch}
-	if c != nil {
-		p.asked, of.Took = c.asked, time.Since(c.since)
-	}
-	p.tenure = recipe.NewTenure(d.host, of)
-	return p
 }
 
 // Round is the number of the round. It grows, and is the same for all members of a round.
@@ -99,22 +86,12 @@ func (p *Passage) Leave(ctx context.Context) error {
 // receive records that the application has received the passage.
 func (p *Passage) receive() { p.received.Store(true) }
 
-// warn logs a warning when the passage has blocked the other parties for long. It stops when the
-// passage ends.
+// warn logs a warning when the passage has blocked the other parties for long.
 func (p *Passage) warn(c *intent) {
 	d := p.double
-	p.warning.Store(recipe.Alarm{
+	p.tenure.Warn(recipe.Alarm{
 		Log: recipe.Logger(d.session), Kind: kind, Path: d.session.Path(d.path), After: d.warn, Asked: c.asked,
 		Unreceived: "a passage is not received, and the other parties go no further", Held: "a party has not departed, and the others go no further",
-		Offered: !c.once, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
-	}.Set())
-	if p.Err() != nil { // the passage ended meanwhile
-		p.unwarn()
-	}
-}
-
-func (p *Passage) unwarn() {
-	if t := p.warning.Load(); t != nil {
-		t.Stop()
-	}
+		Offered: !c.once, Received: p.received.Load,
+	})
 }

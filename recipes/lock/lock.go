@@ -215,7 +215,7 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 var (
 	// ErrHeld is returned by TryLock: another contender is ahead in ZooKeeper's order, or another
 	// goroutine on the same instance.
-	ErrHeld = errors.New("held by another")
+	ErrHeld = machine.ErrHeld
 
 	// ErrDeadlock refuses a wait that could never end: the context descends from the context of a
 	// grant on the same path.
@@ -234,8 +234,5 @@ var (
 
 // failed wraps an error with the operation and the path. Errors of the session are wrapped already.
 func failed(s *session.Session, op, path string, err error) error {
-	if errors.Is(err, machine.ErrHeld) {
-		err = ErrHeld
-	}
 	return recipe.Failed(s, op, path, err)
 }

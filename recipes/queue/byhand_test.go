@@ -3,14 +3,17 @@
 package queue_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
@@ -81,6 +84,48 @@ func TestALateAckLeavesARivalsClaim(t *testing.T) {
 		require.Len(t, below(t, s, path+"/claims/0-0000000000"), 1)
 		require.NoError(t, held.Ack(bubble.Minute(t)))
 	})
+}
+
+// A claim is on its way when claims/ is deleted and made again, and its new versions begin anew. It
+// is not carried out behind a pause, however often the queue was resumed before, or paused since.
+// The consumer is not stuck with the former version.
+func TestAPauseOfClaimsThatWereMadeAgain(t *testing.T) {
+	t.Parallel()
+	for _, calls := range []int{1, 2, 3} {
+		each(t, calls, func(t *bubble.World) {
+			s, operator := t.Session(), newQueue(t, t.Session())
+			put(t, operator, "x")
+			again := func(call func(context.Context) error) {
+				for range calls {
+					require.NoError(t, call(bubble.Minute(t)))
+				}
+			}
+			again(operator.Resume)
+			claims := func(r jute.Request) bool { return r.Op == jute.OpCheck && r.Path == path+"/claims" }
+			arrived := make(chan struct{}, 10)
+			t.Cleanup(t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+				if r.SessionID != s.Status().SessionID || !slices.ContainsFunc(r.Ops, claims) {
+					return zktest.Pass
+				}
+				arrived <- struct{}{}
+				return zktest.Delay(time.Second)
+			}))
+			c := consumer(t, newQueue(t, s))
+			bubble.Within(t, time.Minute, arrived, "the claim")
+			o := t.Session()
+			require.NoError(t, o.DeleteAll(bubble.Minute(t), path+"/claims"))
+			require.NoError(t, o.EnsurePath(bubble.Minute(t), path+"/claims/0-0000000000"))
+			again(operator.Pause)
+			time.Sleep(2 * time.Second)
+			rests(t, c)
+			bucket := path + "/items/0-0000000000"
+			_, stat, err := o.Get(bubble.Minute(t), bucket+"/"+below(t, o, bucket)[0])
+			require.NoError(t, err)
+			require.Zero(t, stat.Version, "it was not claimed")
+			again(operator.Resume)
+			gets(t, c, "x")
+		})
+	}
 }
 
 // Sealed buckets that are empty go, one after the other, but for number 0.

@@ -21,14 +21,30 @@ func (in *intake) perform(e machine.Effect) {
 		in.deliver(e)
 	case consume.Settled:
 		in.settled(e)
-	case consume.Withdraw: // of what WithAutoAck has taken there is no claim to give back
-		for _, i := range in.stream.Withdraw(func(i *Item) bool { return i.Hold != nil }) {
-			in.giveBack(i)
-		}
+	case consume.Pause:
+		in.paused(e.On)
 	case consume.Skipped:
 		in.skipped(e)
 	case consume.Put:
 		in.put(e)
+	}
+}
+
+// The states of a recipe that takes items, until it has ended.
+const consuming, paused = "consuming", "paused"
+
+// paused tells of a pause or its end. Of what WithAutoAck has taken there is no claim to give back.
+func (in *intake) paused(on bool) {
+	in.mu.Lock()
+	h := in.host
+	in.mu.Unlock()
+	if !on {
+		h.SetState(consuming)
+		return
+	}
+	h.SetState(paused)
+	for _, i := range in.stream.Withdraw(func(i *Item) bool { return i.Hold != nil }) {
+		in.giveBack(i)
 	}
 }
 
@@ -76,19 +92,19 @@ func (in *intake) deliver(e consume.Deliver) {
 	i := &Item{queue: in.queue, by: in, from: e, answer: new(notify.End)}
 	in.mu.Lock()
 	h := in.host
-	i.tenure = recipe.NewTenure(h, session.Event{Kind: session.EventItemClaimed, Name: i.ID(), Token: e.Token, Epoch: e.Epoch, Attempt: e.Attempt})
+	i.tenure = recipe.NewTenure(h, nil, session.Event{Kind: session.EventItemClaimed, Name: i.ID(), Token: e.Token, Epoch: e.Epoch, Attempt: e.Attempt}, func() (recipe.Asked, bool) {
+		by := i.asked.Load()
+		return *cmp.Or(by, &in.by), by != nil
+	})
 	in.items[e.No] = i
 	in.mu.Unlock()
-	hold, err := h.Hold(e.Epoch, e.Path, e.Token, func(cause error) { in.lost(i, cause) })
+	hold, err := h.HoldAs(&i.tenure, e.Path, func(cause error) { in.lost(i, cause) })
 	if err != nil {
 		in.remove(e.No)
 		h.Tell(consume.Command{No: e.No, Kind: consume.Unheld})
 		return
 	}
-	in.mu.Lock() // for describe
 	i.Hold = hold
-	in.mu.Unlock()
-	i.tenure.Begin()
 	if !in.opts.auto {
 		i.expire(in.queue.cfg.visibility)
 		in.offer(i)
@@ -155,7 +171,6 @@ func (in *intake) remove(no uint64) *Item {
 
 // lost handles the end of a possession.
 func (in *intake) lost(i *Item, cause error) {
-	stop(i.warning.Load())
 	stop(i.limit.Load())
 	if errors.Is(cause, session.ErrReleased) {
 		return

@@ -1,8 +1,6 @@
 package queue
 
 import (
-	"cmp"
-
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
 	"github.com/troupe-go/troupe/session"
@@ -30,16 +28,4 @@ func (i *Item) tellSettled(err error) {
 		to = "lost"
 	}
 	i.tenure.Tell(session.EventItemSettled, to, err)
-}
-
-// describe adds the items in hand to a snapshot.
-func (in *intake) describe(snap *session.Snapshot) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for _, i := range in.items {
-		if i.Hold != nil && i.Err() == nil {
-			by := i.asked.Load()
-			snap.Held = append(snap.Held, i.tenure.Held(*cmp.Or(by, &in.by), by != nil))
-		}
-	}
 }

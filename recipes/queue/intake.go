@@ -33,7 +33,13 @@ type intake struct {
 	incarnation uint64           // of the machines, counted over all actors
 	items       map[uint64]*Item // neither acknowledged, returned nor lost; with WithAutoAck: not received
 	waiting     int              // calls of Take
-	refusal     *notify.End      // ends these calls
+	refusal     *notify.End      // ends the calls of Take that wait
+}
+
+// wait is a call of Take.
+type wait struct {
+	recipe.Wait
+	refusal *notify.End // ends it, if nothing else does before
 }
 
 func newIntake(q *Queue, kind string) *intake {
@@ -54,8 +60,7 @@ func (in *intake) serve(c *Consumer, o consumeOptions, by recipe.Asked) error {
 func (in *intake) start() (err error) {
 	in.host, err = recipe.New(recipe.Config{
 		ACL:     in.queue.cfg.acl,
-		Session: in.queue.session, Kind: in.kind, Recipe: "queue", State: "consuming", Path: in.queue.path, Perform: in.perform, Machine: in.machine, Ended: in.ended,
-		Describe: in.describe,
+		Session: in.queue.session, Kind: in.kind, Recipe: "queue", State: consuming, Path: in.queue.path, Perform: in.perform, Machine: in.machine, Ended: in.ended,
 	})
 	return err
 }
@@ -90,7 +95,7 @@ func (in *intake) take(ctx context.Context, by recipe.Asked) (*Item, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	refusal, err := in.wait()
+	w, err := in.wait(by)
 	if err != nil {
 		return nil, err
 	}
@@ -99,40 +104,43 @@ func (in *intake) take(ctx context.Context, by recipe.Asked) (*Item, error) {
 	case i = <-in.stream.C(): // nil: the stream was closed
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case <-refusal.Done():
-		err = refusal.Err()
+	case <-w.refusal.Done():
+		err = w.refusal.Err()
 	}
 	if i == nil && err == nil {
 		err = session.ErrClosed
 	}
-	in.leave(i)
+	in.leave(w, i)
 	if i != nil {
 		i.warn(by)
 	}
 	return i, err
 }
 
-// wait has one more item claimed. The wait for the item ends with refusal, if that ends first.
-func (in *intake) wait() (refusal *notify.End, err error) {
+// wait has one more item claimed.
+func (in *intake) wait(by recipe.Asked) (*wait, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.closing {
 		return nil, session.ErrClosed
 	}
 	if in.host == nil {
-		if err = in.start(); err != nil {
+		if err := in.start(); err != nil {
 			return nil, err
 		}
 	}
+	w := &wait{refusal: in.refusal}
+	in.host.Await(&w.Wait, by)
 	in.waiting++
 	in.tell(in.demand())
-	return in.refusal, nil
+	return w, nil
 }
 
 // leave ends a wait, and gives back items that no call waits for. The machine gets the smaller
 // demand first: with an item less to count, and the demand as before, it would claim another one.
-func (in *intake) leave(received *Item) {
+func (in *intake) leave(w *wait, received *Item) {
 	in.mu.Lock()
+	w.End()
 	in.waiting--
 	in.tell(in.demand())
 	if received != nil {

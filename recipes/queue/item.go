@@ -35,7 +35,6 @@ type Item struct {
 	tenure  recipe.Tenure
 	settled atomic.Bool                  // it is told: see tellSettled
 	asked   atomic.Pointer[recipe.Asked] // by whom it was received; nil: it was not
-	warning atomic.Pointer[time.Timer]   // that it is never settled
 	limit   atomic.Pointer[time.Timer]   // of WithVisibility
 
 	mu     sync.Mutex
@@ -248,13 +247,9 @@ func (i *Item) warn(by recipe.Asked) {
 	if i.Hold == nil {
 		return
 	}
-	i.warning.Store(recipe.Alarm{
+	i.tenure.Warn(recipe.Alarm{
 		Log: recipe.Logger(i.queue.session).With("item", i.ID(), "attempt", i.Attempt()), Kind: "queue", Path: i.queue.session.Path(i.queue.path), After: i.queue.cfg.unsettled, Asked: by, Held: "an item was received and is not settled",
-		Over: func() bool { return i.Err() != nil },
-	}.Set())
-	if i.Err() != nil { // the possession has ended meanwhile
-		stop(i.warning.Load())
-	}
+	})
 }
 
 func stop(t *time.Timer) {

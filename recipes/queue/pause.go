@@ -29,13 +29,16 @@ func (q *Queue) Pause(ctx context.Context) error {
 // Resume ends a pause: consumers look for items at once. That the queue is not paused is no error.
 func (q *Queue) Resume(ctx context.Context) error { return q.setGate(ctx, "resume", "") }
 
-// setGate writes the data that say whether the queue is paused.
+// setGate writes the data that say whether the queue is paused, until their version is odd if it
+// is, and even if not. A consumer's claim checks the version with which it has seen the queue open.
+// So none passes a pause, even if claims/ was deleted and made again, and its versions have begun
+// anew.
 func (q *Queue) setGate(ctx context.Context, op, data string) error {
 	return q.reading(op, func(browse.Queue) error {
 		for at := q.root().Claims(); ; {
-			_, err := q.session.Set(ctx, at, []byte(data), -1)
+			stat, err := q.session.Set(ctx, at, []byte(data), -1)
 			switch {
-			case errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil:
+			case err == nil && (stat.Version%2 != 0) != (data != ""), errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil:
 				continue
 			case errors.Is(err, session.ErrNoNode) && data == "":
 				return nil

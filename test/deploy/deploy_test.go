@@ -103,7 +103,7 @@ func TestThePageStaysOnLoopback(t *testing.T) {
 	t.Parallel()
 	main := read(t, "examples/service/main.go")
 	require.Equal(t, []string{"127.0.0.1:6060"}, first(main, `flag\.String\("debug", "([^"]*)"`))
-	require.Contains(t, main, "serving(*address, *debug)")
+	require.Contains(t, main, "serving(*address, *debug, ")
 	letters := only(t, decoded(t).deployments["letters"].Spec.Template)
 	require.NotContains(t, flags(t, letters.Args), "debug")
 	require.NotContains(t, flags(t, composed(t).Services["letters"].Command), "debug")

@@ -114,7 +114,7 @@ var stories = map[string]struct {
 		require.NoError(w, l.Close(w.minute()))
 	}, []string{
 		"lock wanted", "lock state idle→waiting", "lock queued", "lock state waiting→holding", "lock granted",
-		"lock state holding→waiting", "lock lost 3s !", "lock queued", "lock state waiting→holding", "lock granted",
+		"lock state holding→waiting", "lock lost 3s !", "lock wanted", "lock queued", "lock state waiting→holding", "lock granted",
 		"lock released", "lock state holding→idle", "lock state idle→stopped",
 	}},
 	"a lock for writing, downgraded": {func(w *world) {
@@ -134,6 +134,70 @@ var stories = map[string]struct {
 	}, []string{
 		"lock wanted", "lock state idle→waiting", "lock queued", "lock state waiting→holding", "lock granted", "lock revoke asked", "lock released", "lock state holding→idle",
 	}},
+	"a lock that is waited for in vain": {func(w *world) {
+		w.held(time.Hour)
+		l := must(lock.New(w.Session, path))
+		ctx, cancel := context.WithTimeout(w.Context(), 5*time.Second)
+		defer cancel()
+		_, err := l.Lock(ctx)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.NoError(w, l.Close(w.minute()))
+	}, []string{"lock wanted", "lock state idle→waiting", "lock queued", "lock withdrawn 5s !", "lock state waiting→idle", "lock state idle→stopped"}},
+	"a lock that is refused": {func(w *world) {
+		w.held(time.Hour)
+		_, err := must(lock.New(w.Session, path)).TryLock(w.minute())
+		require.ErrorIs(w, err, lock.ErrHeld)
+		synctest.Wait()
+		require.ErrorIs(w, w.all[len(w.all)-1].Err, lock.ErrHeld)
+	}, []string{"lock wanted", "lock state idle→waiting", "lock queued", "lock state waiting→idle", "lock withdrawn !"}},
+	"a lock that is not wanted any more": {func(w *world) {
+		w.held(time.Hour)
+		l := must(lock.New(w.Session, path))
+		for range 2 {
+			l.Acquire()
+			time.Sleep(3 * time.Second)
+			require.NoError(w, l.Withdraw(w.minute()))
+		}
+	}, []string{
+		"lock wanted", "lock state idle→waiting", "lock queued", "lock withdrawn 3s", "lock state waiting→idle",
+		"lock wanted", "lock state idle→waiting", "lock queued", "lock withdrawn 3s", "lock state waiting→idle",
+	}},
+	"a lock that was lost, and is not wanted any more": {func(w *world) {
+		l := must(lock.New(w.Session, path))
+		l.Acquire()
+		g := bubble.Get(w, l.Acquired())
+		other := bubble.Begin(func() error { _, err := must(lock.New(w.other, path)).Lock(w.minute()); return err })
+		time.Sleep(3 * time.Second)
+		require.NoError(w, w.other.Delete(w.minute(), g.Path(), -1))
+		require.NoError(w, <-other)
+		time.Sleep(2 * time.Second)
+		require.NoError(w, l.Withdraw(w.minute()))
+	}, []string{
+		"lock wanted", "lock state idle→waiting", "lock queued", "lock state waiting→holding", "lock granted",
+		"lock state holding→waiting", "lock lost 3s !", "lock wanted", "lock queued", "lock withdrawn 2s", "lock state waiting→idle",
+	}},
+	"a permit, waited for until Close": {func(w *world) {
+		must(must(lock.NewSemaphore(w.other, path, 1)).Lock(w.minute()))
+		s := must(lock.NewSemaphore(w.Session, path, 1))
+		ended := bubble.Begin(func() error { _, err := s.Lock(w.minute()); return err })
+		time.Sleep(3 * time.Second)
+		require.NoError(w, s.Close(w.minute()))
+		require.ErrorIs(w, <-ended, session.ErrClosed)
+	}, []string{"lock wanted", "lock state idle→waiting", "lock queued", "lock withdrawn 3s !", "lock state waiting→idle", "lock state idle→stopped"}},
+	"a term, waited for until the session is closed": {func(w *world) {
+		must(must(election.New(w.other, path)).Lead(w.minute()))
+		must(election.New(w.Session, path, election.WithName("a"))).Campaign()
+		time.Sleep(3 * time.Second)
+		require.NoError(w, w.Close(w.minute()))
+	}, []string{
+		"election wanted a", "election state a idle→offering", "election queued a", "election state a offering→determining", "election state a determining→waiting",
+		"election state a waiting→stopped", "election withdrawn a 3s !",
+	}},
+	"a lock that may not be taken": {func(w *world) {
+		l := must(lock.New(w.Session, path, lock.WithACL(session.ACL{Perms: session.PermAll, Scheme: "none", ID: "none"})))
+		l.Acquire()
+		<-l.Done()
+	}, []string{"lock wanted", "lock state idle→waiting", "lock state waiting→idle", "lock withdrawn !", "lock state idle→failed"}},
 	"a term": {func(w *world) {
 		t := must(must(election.New(w.Session, path, election.WithName("a"))).Lead(w.minute()))
 		time.Sleep(2 * time.Second)
@@ -144,6 +208,15 @@ var stories = map[string]struct {
 	}, []string{
 		"election wanted a", "election state a idle→offering", "election queued a", "election state a offering→determining", "election state a determining→leading", "election granted a",
 		"election ready a 2s", "election released a 4s", "election state a leading→idle",
+	}},
+	"a term, waited for": {func(w *world) {
+		first := must(must(election.New(w.other, path)).Lead(w.minute()))
+		time.AfterFunc(5*time.Second, func() { _ = first.Resign(context.Background()) })
+		t := must(must(election.New(w.Session, path, election.WithName("a"))).Lead(w.minute()))
+		require.NoError(w, t.Resign(w.minute()))
+	}, []string{
+		"election wanted a", "election state a idle→offering", "election queued a", "election state a offering→determining", "election state a determining→waiting",
+		"election state a waiting→leading", "election granted a 5s", "election released a", "election state a leading→idle",
 	}},
 	"an item, returned and then acknowledged": {func(w *world) {
 		q := must(queue.New(w.Session, path))
@@ -176,6 +249,20 @@ var stories = map[string]struct {
 		_ = bubble.Get(w, c.Items())
 		require.NoError(w, c.Close(w.minute()))
 	}, []string{"queue item put x #1", "queue item claimed x #1", "queue item settled x acknowledged #1", "queue state consuming→stopped"}},
+	"a queue, paused for a while": {func(w *world) {
+		q := must(queue.New(w.Session, path))
+		c, other := must(q.Consume()), must(queue.New(w.other, path))
+		time.Sleep(time.Second)
+		for _, change := range []func(context.Context) error{other.Pause, other.Pause, other.Resume} {
+			require.NoError(w, change(w.minute()))
+			time.Sleep(time.Second)
+		}
+		require.NoError(w, c.Close(w.minute()))
+	}, []string{"queue state consuming→paused", "queue state paused→consuming", "queue state consuming→stopped"}},
+	"a site that may not be registered": {func(w *world) {
+		site := must(twopc.NewSite(w.Session, path, "a", twopc.WithACL(session.ACL{Perms: session.PermAll, Scheme: "none", ID: "none"})))
+		bubble.Closes(w, site.Done())
+	}, []string{"twopc state a idle→not registered", "twopc state a not registered→failed"}},
 	"a transaction": {func(w *world) {
 		site, last := must(twopc.NewSite(w.Session, path, "a")), must(twopc.NewSite(w.other, path, "b"))
 		tx := must(must(twopc.NewCoordinator(w.other, path)).Begin(w.minute(), "x", nil, "a", "b"))
@@ -217,6 +304,23 @@ var stories = map[string]struct {
 		"barrier wanted a", "barrier state a idle→waiting", "barrier granted a 3s", "barrier state a waiting→inside",
 		"barrier released a 2s", "barrier state a inside→leaving", "barrier state a leaving→idle", "barrier state a idle→stopped",
 	}},
+	"a passage that is waited for in vain": {func(w *world) {
+		a := must(barrier.NewDouble(w.Session, path, 2, barrier.WithName("a")))
+		ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
+		defer cancel()
+		_, err := a.Enter(ctx)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		time.AfterFunc(2*time.Second, func() { _ = must(barrier.NewDouble(w.other, path, 2)).Break(w.Context()) })
+		_, err = a.Enter(w.minute())
+		require.ErrorIs(w, err, barrier.ErrBroken)
+		a.Arrive()
+		time.Sleep(4 * time.Second)
+		require.NoError(w, a.Close(w.minute()))
+	}, []string{
+		"barrier wanted a", "barrier state a idle→waiting", "barrier withdrawn a 3s !", "barrier state a waiting→idle",
+		"barrier wanted a", "barrier state a idle→waiting", "barrier withdrawn a 2s !", "barrier state a waiting→idle",
+		"barrier wanted a", "barrier state a idle→waiting", "barrier withdrawn a 4s !", "barrier state a waiting→stopped",
+	}},
 	"a passage that is given up by Close": {func(w *world) {
 		a := must(barrier.NewDouble(w.Session, path, 1, barrier.WithName("a")))
 		must(a.Enter(w.minute()))
@@ -249,9 +353,9 @@ func TestStories(t *testing.T) {
 				w.Session = b.Session(session.WithNamespace("/some/where"), session.WithEvents(w.write))
 				story.play(w)
 				require.Equal(w, story.want, w.told())
-				w.consistent()
 				require.NoError(w, w.Close(w.minute()))
 				w.told()
+				w.consistent()
 				require.Equal(w, session.EventClosed, w.all[len(w.all)-1].Kind)
 			}, bubble.Brisk()...)
 		})
@@ -262,7 +366,7 @@ func TestStories(t *testing.T) {
 func (w *world) consistent() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	granted := map[int64]session.Event{} // by token
+	granted, waits := map[int64]session.Event{}, false // by token
 	for _, ev := range w.all {
 		require.Zero(w, ev.Dropped)
 		require.False(w, ev.Time.IsZero())
@@ -270,7 +374,16 @@ func (w *world) consistent() {
 			require.Equal(w, "/some/where"+path, ev.Path)
 		}
 		switch ev.Kind {
+		case session.EventWanted:
+			require.False(w, waits)
+			waits = true
+		case session.EventWithdrawn:
+			require.True(w, waits)
+			waits = false
 		case session.EventGranted, session.EventItemClaimed:
+			_, downgraded := granted[ev.Token]
+			require.True(w, waits || downgraded || ev.Kind == session.EventItemClaimed)
+			waits = false
 			require.NotZero(w, ev.Token)
 			granted[ev.Token] = ev
 		case session.EventReleased, session.EventLost, session.EventRevokeAsked, session.EventReady, session.EventItemSettled:
@@ -280,4 +393,5 @@ func (w *world) consistent() {
 			require.NotZero(w, ev.SessionID)
 		}
 	}
+	require.False(w, waits, "each wait has an answer")
 }

@@ -4,6 +4,7 @@ package events_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,10 +19,11 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
-// Of a wait it shows since when it lasts, how many are ahead, and, after a second, who holds, with
-// the instant at which that was read. It makes no request itself.
+// Of a wait it shows since when it lasts, how many are ahead, and, after a second, who holds and
+// how many others wait, with the instant at which that was read. It makes no request itself.
 func TestASnapshotOfAWait(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(b *bubble.World) {
@@ -33,6 +35,7 @@ func TestASnapshotOfAWait(t *testing.T) {
 			defer func() { require.NoError(w, waiting.Close(w.minute())); <-ended }()
 		}
 		time.Sleep(500 * time.Millisecond)
+		must(lock.New(b.Session(), path)).Acquire() // the third session waits behind them
 		require.Empty(w, w.Snapshot().Waiting[0].Holder, "a short wait does not read it")
 		time.Sleep(2500 * time.Millisecond)
 		synctest.Wait()
@@ -48,8 +51,65 @@ func TestASnapshotOfAWait(t *testing.T) {
 			require.Equal(w, 2*time.Second, snap.Time.Sub(wait.Looked))
 			require.Regexp(w, `test/events/snapshot_test.go:\d+$`, wait.Asked)
 			wait.Holder, wait.Looked, wait.Asked = "", time.Time{}, ""
-			require.Equal(w, session.Waiting{Recipe: "lock", Path: path, Since: began, State: "waiting", Ahead: 1}, wait)
+			require.Equal(w, session.Waiting{Recipe: "lock", Path: path, Since: began, State: "waiting", Ahead: 1, Behind: 1}, wait)
 		}
+	}, bubble.Brisk()...)
+}
+
+// Of a standing intent too it shows who holds, for a listing and a read in all of the wait.
+func TestASnapshotOfAStandingIntent(t *testing.T) {
+	t.Parallel()
+	for name, stand := range map[string]func(w *world){
+		"a lock": func(w *world) {
+			must(must(lock.New(w.other, path)).Lock(w.minute()))
+			must(lock.New(w.Session, path)).Acquire()
+		},
+		"an election": func(w *world) {
+			must(must(election.New(w.other, path)).Lead(w.minute()))
+			must(election.New(w.Session, path)).Campaign()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Run(t, func(b *bubble.World) {
+				w := &world{World: b, Session: b.Session(), other: b.Session(session.WithIdentity("orders-7"))}
+				stand(w)
+				time.Sleep(900 * time.Millisecond)
+				require.Empty(w, w.Snapshot().Waiting[0].Holder)
+				b.Server.ClearJournal()
+				time.Sleep(time.Hour)
+				requests := map[zktest.Op]int{}
+				for _, r := range b.Server.Journal() {
+					if r.SessionID == w.Status().SessionID {
+						requests[r.Op]++
+					}
+				}
+				require.Equal(w, 1, requests[zktest.OpGetChildren2])
+				require.Equal(w, 1, requests[zktest.OpGetData])
+				snap := w.Snapshot()
+				require.Contains(w, snap.Waiting[0].Holder, "orders-7")
+				require.Equal(w, time.Hour-100*time.Millisecond, snap.Time.Sub(snap.Waiting[0].Looked).Round(10*time.Millisecond))
+			}, bubble.Brisk()...)
+		})
+	}
+}
+
+// A party of a double barrier waits until the others have come.
+func TestASnapshotOfAParty(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(b *bubble.World) {
+		w := &world{World: b, Session: b.Session(session.WithNamespace("/some/where")), other: b.Session(session.WithNamespace("/some/where"))}
+		d, began := must(barrier.NewDouble(w.Session, path, 2, barrier.WithName("a"))), time.Now()
+		entered := bubble.Begin(func() error { _, err := d.Enter(w.minute()); return err })
+		time.Sleep(10 * time.Second)
+		rows := w.Snapshot().Waiting
+		require.Len(w, rows, 1)
+		require.Regexp(w, `test/events/snapshot_test.go:\d+$`, rows[0].Asked)
+		rows[0].Asked = ""
+		require.Equal(w, session.Waiting{Recipe: "barrier", Path: "/some/where" + path, Name: "a", Since: began, State: "waiting"}, rows[0])
+		must(barrier.NewDouble(w.other, path, 2)).Arrive()
+		require.NoError(w, <-entered)
+		require.Empty(w, w.Snapshot().Waiting)
 	}, bubble.Brisk()...)
 }
 
@@ -111,6 +171,38 @@ func TestASnapshotOfWhatIsHeld(t *testing.T) {
 		require.Equal(w, row.want, got)
 		end()
 		require.Empty(w, w.Snapshot().Held)
+	}, bubble.Brisk()...)
+}
+
+// A call of Take waits from its beginning until it has an item or its context ends.
+func TestASnapshotOfCallsOfTake(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(b *bubble.World) {
+		w := &world{World: b, Session: b.Session(session.WithNamespace("/some/where"))}
+		q, began := must(queue.New(w.Session, path)), time.Now()
+		waits := func(since ...time.Time) {
+			b.Helper()
+			synctest.Wait()
+			rows := w.Snapshot().Waiting
+			slices.SortFunc(rows, func(a, b session.Waiting) int { return a.Since.Compare(b.Since) })
+			require.Len(w, rows, len(since))
+			for i, row := range rows {
+				require.Regexp(w, `test/events/snapshot_test.go:\d+$`, row.Asked)
+				row.Asked = ""
+				require.Equal(w, session.Waiting{Recipe: "queue", Path: "/some/where" + path, Since: since[i], State: "consuming"}, row)
+			}
+		}
+		first := bubble.Begin(func() error { _, err := q.Take(w.minute()); return err })
+		time.Sleep(10 * time.Second)
+		ctx, cancel := context.WithCancel(w.Context())
+		second := bubble.Begin(func() error { _, err := q.Take(ctx); return err })
+		waits(began, began.Add(10*time.Second))
+		cancel()
+		require.ErrorIs(w, <-second, context.Canceled)
+		waits(began)
+		must(q.Put(w.minute(), nil))
+		require.NoError(w, <-first)
+		waits()
 	}, bubble.Brisk()...)
 }
 

@@ -181,8 +181,8 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	{
 		name:     "a second Release does not find the first",
 		file:     "recipe/ledger.go",
-		snippet:  "		if !in.once && in.withdrawn {\n			return in, false",
-		instead:  "		if !in.once && in.withdrawn && l.standing != nil {\n			return in, false",
+		snippet:  "		if !in.once {\n			return in\n",
+		instead:  "		if !in.once && !in.withdrawn {\n			return in\n",
 		packages: []string{"./recipe", "./recipes/lock"},
 	},
 	{

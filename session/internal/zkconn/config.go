@@ -98,6 +98,9 @@ func (cfg *Config) complete() error {
 	if cfg.Dial == nil {
 		cfg.Dial = Dial
 	}
+	if cfg.Counts == nil {
+		cfg.Counts = new(Counts)
+	}
 	if cfg.Stake == nil {
 		cfg.Stake = func() (time.Duration, bool) { return 0, false }
 	}

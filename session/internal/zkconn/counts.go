@@ -1,9 +1,9 @@
 package zkconn
 
 import (
-	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -12,12 +12,14 @@ import (
 const ms = time.Millisecond
 
 // Bounds are the upper bounds of the times by which requests are counted, but for the longest.
-var Bounds = []time.Duration{ms / 2, ms, 5 * ms / 2, 5 * ms, 10 * ms, 25 * ms, 50 * ms, 100 * ms, 250 * ms, 500 * ms, time.Second, 2500 * ms, 5 * time.Second, 10 * time.Second}
+var Bounds = [...]time.Duration{ms / 2, ms, 5 * ms / 2, 5 * ms, 10 * ms, 25 * ms, 50 * ms, 100 * ms, 250 * ms, 500 * ms, time.Second, 2500 * ms, 5 * time.Second, 10 * time.Second}
 
 // Counts are the requests of a session, over all its connections.
 type Counts struct {
-	mu  sync.Mutex
-	all map[Kind]Count
+	active [128]atomic.Int32 // those that have not ended, by Op
+
+	mu    sync.Mutex
+	ended map[Kind]*Times
 }
 
 // UnderWay is no code of a server.
@@ -26,32 +28,21 @@ const UnderWay jute.Code = 1
 // Kind is what requests that are counted together have in common.
 type Kind struct {
 	Op   jute.Op
-	Code jute.Code     // UnderWay: they have not ended
-	UpTo time.Duration // the upper bound; 0: there is none
+	Code jute.Code // UnderWay: they have not ended
 }
 
-// Count is how many requests there are of a kind, and the time that they took, together.
-type Count struct {
+// Times are how many requests there are for each of Bounds, and at last how many took longer, with
+// the time that they took, together.
+type Times [len(Bounds) + 1]struct {
 	N    int64
 	Took time.Duration
 }
 
-func (c *Counts) add(k Kind, n int64, took time.Duration) {
-	if c == nil {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.all == nil {
-		c.all = make(map[Kind]Count)
-	}
-	c.all[k] = Count{c.all[k].N + n, c.all[k].Took + took}
-}
-
 // over counts a request that has a reply, or was lost with its connection.
-func (c *Counts) over(r *request, lost bool) {
-	k, took := Kind{Op: r.ask.Op, Code: r.reply.Err}, time.Since(r.sentAt)
-	for i := 0; k.Op == jute.OpMulti && i < len(r.reply.Results) && (k.Code == jute.OK || k.Code == jute.RuntimeInconsistency); i++ {
+func (c *Counts) over(r *request, took time.Duration, lost bool) {
+	c.active[r.ask.Op].Add(-1)
+	k := Kind{r.ask.Op, r.reply.Err}
+	for i := 0; i < len(r.reply.Results) && (k.Code == jute.OK || k.Code == jute.RuntimeInconsistency); i++ {
 		k.Code = r.reply.Results[i].Err // that of the operation that failed; the others have RuntimeInconsistency
 	}
 	switch {
@@ -62,16 +53,33 @@ func (c *Counts) over(r *request, lost bool) {
 	case !k.Code.Known():
 		k.Code = jute.APIError // a server may make up many
 	}
-	if at, _ := slices.BinarySearch(Bounds, took); at < len(Bounds) {
-		k.UpTo = Bounds[at]
-	}
-	c.add(k, 1, took)
-	c.add(Kind{Op: k.Op, Code: UnderWay}, -1, 0)
-}
-
-// All are the present counts.
-func (c *Counts) All() map[Kind]Count {
+	at, _ := slices.BinarySearch(Bounds[:], took)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return maps.Clone(c.all)
+	if c.ended == nil {
+		c.ended = make(map[Kind]*Times)
+	}
+	times := c.ended[k]
+	if times == nil {
+		times = new(Times)
+		c.ended[k] = times
+	}
+	times[at].N++
+	times[at].Took += took
+}
+
+// All are the present counts. Those under way are the first of their times.
+func (c *Counts) All() map[Kind]Times {
+	all := make(map[Kind]Times)
+	for op := range c.active {
+		if n := c.active[op].Load(); n > 0 {
+			all[Kind{jute.Op(op), UnderWay}] = Times{{N: int64(n)}}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k, times := range c.ended {
+		all[k] = *times
+	}
+	return all
 }

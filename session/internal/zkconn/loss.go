@@ -34,7 +34,7 @@ func (w *socket) lose(cause error) {
 		left = w.leaves() && c.life.Err() == nil
 		for _, r := range w.order {
 			if !r.isPing() {
-				c.cfg.Counts.over(r, true)
+				c.cfg.Counts.over(r, time.Since(r.sentAt), true)
 			}
 		}
 		w.dead, w.order = cause, nil

@@ -88,7 +88,7 @@ func (w *socket) receiveReply(reply jute.Reply, length int) error {
 	if undecided(reply.Err) { // the request stays among those that are not answered
 		return fmt.Errorf("the server gave up a request: %w", reply.Err)
 	}
-	r, err := w.next(reply.Xid)
+	r, took, err := w.next(reply.Xid)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (w *socket) receiveReply(reply jute.Reply, length int) error {
 		r.reply = reply
 		err = w.decode(r, length)
 	}
-	w.conn.cfg.Counts.over(r, err != nil)
+	w.conn.cfg.Counts.over(r, took, err != nil)
 	if err != nil {
 		return err
 	}
@@ -111,18 +111,18 @@ func (w *socket) receiveReply(reply jute.Reply, length int) error {
 	return nil
 }
 
-// next takes the request of a reply out of the queue. It is an error if the reply to another one
-// should have come first.
-func (w *socket) next(xid int32) (*request, error) {
+// next takes the request of a reply out of the queue, and tells how long the reply took. It is an
+// error if the reply to another one should have come first.
+func (w *socket) next(xid int32) (r *request, took time.Duration, err error) {
 	w.conn.mu.Lock()
 	defer w.conn.mu.Unlock()
-	r, err := w.answered(xid)
+	r, err = w.answered(xid)
 	if err == nil {
-		took := time.Since(r.sentAt)
+		took = time.Since(r.sentAt)
 		w.took(took)
 		w.conn.group.near.CompareAndSwap(false, took < 4*moment)
 	}
-	return r, err
+	return r, took, err
 }
 
 // decode reads a reply. One that is too large is skipped, and only its request fails.

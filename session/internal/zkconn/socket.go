@@ -176,7 +176,7 @@ func (w *socket) number(rs []*request, frames []byte) (before *request, err erro
 		c.rooted(r, frames[:4+r.size])
 		frames = frames[4+r.size:]
 		w.await(r)
-		c.cfg.Counts.add(Kind{Op: r.ask.Op, Code: UnderWay}, 1, 0)
+		c.cfg.Counts.active[r.ask.Op].Add(1)
 	}
 	return nil, nil
 }

@@ -39,7 +39,7 @@ func TestOnlyAServerThatHangsUpBlamesARequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := &core{taking: t.Context()}
+			conn := &core{cfg: Config{Counts: new(Counts)}, taking: t.Context()}
 			conn.session.timeout = time.Minute
 			one, another := &request{ask: jute.Request{Op: jute.OpSetData}}, &request{ask: jute.Request{Op: jute.OpGetData}}
 			w := &socket{conn: conn, replied: true}
@@ -72,7 +72,7 @@ func numbered(w *socket, frames []byte, rs ...*request) error {
 // none.
 func TestNumbersOfRequestsGoOnAcrossConnections(t *testing.T) {
 	t.Parallel()
-	c := &core{session: identity{xid: math.MaxInt32 - 1}, taking: t.Context()}
+	c := &core{cfg: Config{Counts: new(Counts)}, session: identity{xid: math.MaxInt32 - 1}, taking: t.Context()}
 	w := &socket{conn: c, since: time.Now()}
 	c.socket = w
 	last, first, second := &request{size: 8}, &request{size: 12}, &request{size: 8}
@@ -174,7 +174,7 @@ func TestAPanicInTheCheckForAStallLosesTheConnection(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()
 	defer far.Close()
-	c := &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}, life: t.Context(), taking: t.Context()}
+	c := &core{cfg: Config{Counts: new(Counts)}, log: slog.New(slog.DiscardHandler), sink: func(Event) {}, life: t.Context(), taking: t.Context()}
 	c.session.timeout = time.Second
 	w := &socket{conn: c, link: newLink(near, 0, c.log), at: &target{server: "a", address: "a"}}
 	w.order = []*request{{sentAt: time.Now()}} // and no timer, which it can't do without
@@ -202,7 +202,7 @@ func TestAnEventDisarmsWhatItIsAbout(t *testing.T) {
 		jute.NodeChildrenChanged: {data: false},
 		jute.NodeDeleted:         {},
 	} {
-		c := &core{watches: map[Watch]bool{data: false, children: false}}
+		c := &core{cfg: Config{Counts: new(Counts)}, watches: map[Watch]bool{data: false, children: false}}
 		c.disarm(jute.Event{Type: event, Path: "/p"})
 		require.Equal(t, left, c.watches, "%v", event)
 	}
@@ -241,7 +241,7 @@ func TestWhoIsToBeAloneIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := &core{taking: t.Context()}
+			c := &core{cfg: Config{Counts: new(Counts)}, taking: t.Context()}
 			w := &socket{conn: c, since: time.Now()}
 			c.socket = w
 			all, off, asked := make(map[string]*request), false, 0

@@ -72,9 +72,9 @@ type Settled struct {
 	Stays bool // the settlement was refused with this error: the item is still claimed, and can be settled again
 }
 
-// Withdraw has the application give back, with Return, what was delivered and not received: the
-// queue is paused.
-type Withdraw struct{}
+// Pause tells whether the queue is paused. If so, the application gives back, with Return, what was
+// delivered and not received.
+type Pause struct{ On bool }
 
 // Skipped reports a path that is in the way, and is passed over.
 type Skipped struct {

@@ -24,7 +24,7 @@ func (b *base) onGate(ev machine.Seen) {
 	switch {
 	case ev.Code == machine.Done && !watched: // a missing znode is not watched
 		b.prepare()
-	case watched && !b.gate.open:
-		b.Emit(Withdraw{})
+	case watched:
+		b.Emit(Pause{On: !b.gate.open})
 	}
 }

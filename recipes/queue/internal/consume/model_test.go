@@ -181,8 +181,8 @@ func (c *consumer) perform(e machine.Effect) {
 			by = m.dead
 		}
 		by.Tell(back{e, c})
-	case consume.Withdraw:
-		for _, no := range c.nos(func(d *delivery) bool { return !d.received }) {
+	case consume.Pause:
+		for _, no := range c.nos(func(d *delivery) bool { return e.On && !d.received }) {
 			c.settle(no, consume.Return, 0)
 		}
 	case consume.Skipped:

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -74,12 +76,13 @@ func Names() []string {
 type env struct {
 	Config
 	*history.Writer
-	sess *session.Session
-	open func() (*session.Session, error) // opens another session of this process
-	work string                           // the workload's name
-	slot string                           // the part of the workload whose progress is checked by itself; "" for the whole
-	busy context.Context                  // ends when nothing new is to be begun
-	rand *rand.Rand                       // this workload's own: one goroutine uses it; others fork it
+	sess    *session.Session
+	metrics *sdkmetric.ManualReader          // of all sessions of this process
+	open    func() (*session.Session, error) // opens another session of this process
+	work    string                           // the workload's name
+	slot    string                           // the part of the workload whose progress is checked by itself; "" for the whole
+	busy    context.Context                  // ends when nothing new is to be begun
+	rand    *rand.Rand                       // this workload's own: one goroutine uses it; others fork it
 }
 
 // fork gives a goroutine of the workload a generator of its own.
@@ -225,6 +228,7 @@ func (e *env) all(ctx context.Context) {
 	wg.Go(func() { // owner: all; ends with ctx
 		for pause(ctx, time.Second) {
 			e.level("")
+			e.look(ctx)
 		}
 	})
 }
