@@ -176,6 +176,8 @@ func (t *sharedTree) run() {
 			return // there may be a connection all the same
 		}
 		switch err = t.follow(at.epoch); {
+		case t.ctx.Err() != nil:
+			return
 		case err == ErrTooMany:
 			cause = err
 			return
@@ -204,7 +206,7 @@ func (t *sharedTree) end(e *epoch, cause error) {
 		t.close(r)
 	}
 	a.mu.Unlock()
-	if e = cmp.Or(e, t.epoch); e != nil && !t.plain {
+	if e != nil && !t.plain {
 		zkconn.Unfollow(e.conn, t.at, func() bool {
 			a.mu.Lock()
 			defer a.mu.Unlock()

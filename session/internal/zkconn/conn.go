@@ -51,7 +51,7 @@ type core struct {
 	session identity
 	socket  *socket          // the latest connection, until it is lost
 	watches map[Watch]bool   // that are armed; true: the znode was missing, which a server has to know to arm it again
-	roots   map[string]bool  // of trees that have a watch on this connection, or have asked for it: see tree.go
+	roots   map[string]int   // of trees: how many have set a watch there on this connection, or asked for it: see tree.go
 	keeping int              // not 0: watches are not removed, since trees depend on them
 	lacking map[jute.Op]bool // operations that servers have said they lack
 	sizes   sizes
@@ -95,7 +95,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	taking, refuse := context.WithCancel(life)
 	c := &core{
 		cfg: cfg, log: cfg.Logger, sink: sink,
-		life: life, stop: stop, taking: taking, refuse: refuse, watches: map[Watch]bool{}, roots: map[string]bool{}, lacking: map[jute.Op]bool{},
+		life: life, stop: stop, taking: taking, refuse: refuse, watches: map[Watch]bool{}, roots: map[string]int{}, lacking: map[jute.Op]bool{},
 		group: group{turns: semaphore.NewWeighted(few), parents: map[string]bool{}}, piped: semaphore.NewWeighted(mostPiped),
 	}
 	c.session.timeout, c.outage.since = cfg.Timeout, time.Now()

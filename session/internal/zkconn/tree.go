@@ -25,12 +25,21 @@ type Answered struct{ Tell func() }
 func (Answered) event() {}
 
 // Follow sets a persistent recursive watch on this connection: [Fired] tells of every change of the
-// root and of the znodes below it, but not of changed children as such. On the next connection it
-// has to be set again, and servers do not tell what was missed. So before that, Follow has them
-// tell by watches that fire once what has changed since a transaction. These tell of everything
-// until then, and stay where nothing has changed. At the roots of trees that have a watch already
-// they would do harm: there it is told that all may have changed. told is called behind the events.
-// [ErrCalledOff]: another tree has come meanwhile.
+// root and of the znodes below it, but not of changed children as such. told is called behind the
+// events of all changes since a transaction, of the znodes with these watches. On the next
+// connection it has to be called again: a server that sets such a watch does not tell what was
+// missed. The order matters:
+//
+//   - First setWatches, by which the server tells of each znode what has changed since then, or
+//     else sets a watch that fires once. These tell of what changes until the next step, and stay
+//     where nothing does.
+//   - Then addWatch. Before ZooKeeper 3.9 it takes the place of the root's watch that fires once;
+//     the other way round, that would take the place of the tree's.
+//   - Behind its reply the caller reads what was told of. So it does no harm that the watches of the
+//     first step tell neither of a second change, nor of what comes below a znode that is new.
+//
+// At roots of other trees the first step would end their watches: it is told that all may have
+// changed there. [ErrCalledOff]: another tree has come meanwhile.
 func Follow(c *Conn, root string, since int64, watches map[Watch]bool, told func()) error {
 	c.core.keepWatches(1)
 	defer c.core.keepWatches(-1)
@@ -72,7 +81,7 @@ func Follow(c *Conn, root string, since int64, watches map[Watch]bool, told func
 // watches at the root fire, so that who depends on them reads again, with a watch.
 func Unfollow(c *Conn, root string, needed func() bool) {
 	r := &request{ask: jute.Request{Op: jute.OpRemoveWatches, Path: root, Kind: anyWatches}}
-	r.holds = func() bool { return c.core.roots[root] && !needed() }
+	r.holds = func() bool { return c.core.roots[root] > 0 && !needed() }
 	_ = c.do(r) // without a connection there is no watch
 }
 
@@ -92,15 +101,15 @@ func (c *core) rooted(r *request, frame []byte) {
 	at := r.ask.Path
 	switch {
 	case r.ask.Op == jute.OpAddWatch:
-		c.roots[at] = true
+		c.roots[at]++
 	case r.ask.Op == jute.OpRemoveWatches && r.ask.Kind == anyWatches:
 		delete(c.roots, at)
 	case r.ask.Op == jute.OpRemoveWatches:
-		if c.roots[at] || c.keeping > 0 {
+		if c.roots[at] > 0 || c.keeping > 0 {
 			binary.BigEndian.PutUint32(frame[8:], uint32(jute.OpCheckWatches)) // has the same form, and changes nothing
 		}
 		delete(c.watches, Watch{at, r.ask.Kind == childWatches}) // it is not armed again, also if this fails
-	case r.ask.Watch && c.roots[at]:
+	case r.ask.Watch && c.roots[at] > 0:
 		frame[len(frame)-1] = 0 // without the watch
 	}
 }
@@ -110,7 +119,9 @@ func (c *core) rooted(r *request, frame []byte) {
 func (c *core) rootSettled(r *request) {
 	refused := r.ask.Op == jute.OpAddWatch && r.reply.Err != jute.OK
 	if refused {
-		delete(c.roots, r.ask.Path)
+		if c.roots[r.ask.Path]--; c.roots[r.ask.Path] <= 0 {
+			delete(c.roots, r.ask.Path)
+		}
 	}
 	if refused || r.ask.Op == jute.OpRemoveWatches && r.ask.Kind == anyWatches {
 		c.fire(jute.NodeDataChanged, r.ask.Path)

@@ -57,6 +57,22 @@ func TestATreeThatComesWhileAnotherAsksWhatHasChanged(t *testing.T) {
 	})
 }
 
+// Two trees with one root share the watch, which the first has set.
+func TestASecondWatchThatIsRefusedLeavesTheFirst(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		require.NoError(b, zkconn.Follow(b.Conn, "/a", 0, nil, func() {}))
+		b.answers(answersNothing)
+		second := bubble.Begin(func() error { return zkconn.Follow(b.Conn, "/a", 0, nil, func() {}) })
+		synctest.Wait()
+		v.reply(v.asked()[1], jute.Reply{Err: jute.ThrottledOp})
+		require.ErrorIs(b, bubble.Now(b, second), zkconn.ErrThrottled)
+		bubble.Begin(func() error { _, _, err := b.Get("/a", true); return err })
+		synctest.Wait()
+		require.False(b, v.asked()[2].Watch)
+	})
+}
+
 // While it is not known whether servers have the watch, reads at its root go without one.
 func TestATreesWatchThatIsRefused(t *testing.T) {
 	inBubble(t, func(b *bench) {
@@ -83,5 +99,7 @@ func TestATreesWatchThatIsRefused(t *testing.T) {
 		v.answer(2)
 		require.NoError(b, bubble.Now(b, first))
 		require.NoError(b, bubble.Now(b, second))
+		zkconn.Unfollow(b.Conn, "/a", func() bool { return false }) // which would end others' watches
+		require.Len(b, v.asked(), 3)
 	})
 }
