@@ -269,7 +269,7 @@ func (t *sharedTree) attach(e *epoch) error {
 	a.mu.Unlock()
 	probed := func() { t.told(e, (*trees.Machine).Probed) }
 	if t.plain {
-		zkconn.KeepWatches(e.conn)
+		zkconn.KeepWatches(e.conn, 1)
 		probed()
 		return nil
 	}

@@ -127,11 +127,8 @@ func nameOf(path string) string { return path[strings.LastIndexByte(path, '/')+1
 
 // all visits a node and those below it.
 func (n *Node) all(path string, visit func(path string, n *Node)) {
-	if n == nil {
-		return
-	}
 	visit(path, n)
-	for _, c := range n.children() {
+	for _, c := range n.kids {
 		c.node.all(Join(path, c.name), visit)
 	}
 }

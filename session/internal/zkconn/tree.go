@@ -2,6 +2,8 @@ package zkconn
 
 import (
 	"encoding/binary"
+	"maps"
+	"slices"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
@@ -26,43 +28,37 @@ func (Answered) event() {}
 
 // Follow sets a persistent recursive watch on this connection: [Fired] tells of every change of the
 // root and of the znodes below it, but not of changed children as such. told is called behind the
-// events of all changes since a transaction, of the znodes with these watches. On the next
-// connection it has to be called again: a server that sets such a watch does not tell what was
-// missed. The order matters:
+// events of what has changed since a transaction. A server that sets such a watch on the next
+// connection does not tell what was missed, so that the order matters:
 //
-//   - First setWatches, by which the server tells of each znode what has changed since then, or
-//     else sets a watch that fires once. These tell of what changes until the next step, and stay
-//     where nothing does.
-//   - Then addWatch. Before ZooKeeper 3.9 it takes the place of the root's watch that fires once;
-//     the other way round, that would take the place of the tree's.
-//   - Behind its reply the caller reads what was told of. So it does no harm that the watches of the
-//     first step tell neither of a second change, nor of what comes below a znode that is new.
+//   - setWatches: the server tells of each known znode whether it has changed since, or sets a watch
+//     that fires once, which tells of a change before the next step, and else stays.
+//   - addWatch. Before ZooKeeper 3.9 it takes the place of a watch of the root that fires once; the
+//     other way round, that would take the place of the tree's.
+//   - Then the caller reads what was told of. So a second change between the first two does not
+//     matter, nor what comes below a new znode, though neither is told.
 //
-// At roots of other trees the first step would end their watches: it is told that all may have
-// changed there. [ErrCalledOff]: another tree has come meanwhile.
+// At roots of other trees setWatches would end their watches: there it is told that all may have
+// changed. [ErrCalledOff]: another tree has come meanwhile.
 func Follow(c *Conn, root string, since int64, watches map[Watch]bool, told func()) error {
-	c.core.keepWatches(1)
-	defer c.core.keepWatches(-1)
-	among := func() (roots []string) {
-		for other := range c.core.roots {
-			if _, known := watches[Watch{Path: other}]; known {
-				roots = append(roots, other)
-			}
-		}
-		return roots
-	}
+	KeepWatches(c, 1)
+	defer KeepWatches(c, -1)
+	known := func(path string) bool { _, is := watches[Watch{Path: path}]; return is }
 	var asks []jute.Request
 	c.core.update(func() {
-		for _, other := range among() {
-			delete(watches, Watch{other, false})
-			delete(watches, Watch{other, true})
-			c.core.fire(jute.NodeDataChanged, other)
-			c.core.fire(jute.NodeChildrenChanged, other)
+		for other := range c.core.roots {
+			if known(other) {
+				delete(watches, Watch{other, false})
+				delete(watches, Watch{other, true})
+				c.core.fire(jute.NodeDataChanged, other)
+				c.core.fire(jute.NodeChildrenChanged, other)
+			}
 		}
 		asks = c.core.setWatches(since, watches)
 	})
+	alone := func() bool { return !slices.ContainsFunc(slices.Collect(maps.Keys(c.core.roots)), known) }
 	for i := range asks {
-		if _, err := c.one(&request{ask: asks[i], holds: func() bool { return len(among()) == 0 }}); err != nil {
+		if _, err := c.one(&request{ask: asks[i], holds: alone}); err != nil {
 			return err
 		}
 	}
@@ -85,15 +81,9 @@ func Unfollow(c *Conn, root string, needed func() bool) {
 	_ = c.do(r) // without a connection there is no watch
 }
 
-// KeepWatches has all watches stay from now on, whatever [Conn.Unwatch] is asked: a tree depends on
-// some that fire once.
-func KeepWatches(c *Conn) { c.core.keepWatches(1) }
-
-func (c *core) keepWatches(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.keeping += n
-}
+// KeepWatches has all watches stay from now on, whatever [Conn.Unwatch] is asked, since a tree
+// depends on some that fire once: 1. It does so no more: -1.
+func KeepWatches(c *Conn, n int) { c.core.update(func() { c.core.keeping += n }) }
 
 // rooted takes the request into account that is about to be written, and changes its frame if there
 // is a tree's watch at its path. Under mu.
