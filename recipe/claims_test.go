@@ -310,6 +310,39 @@ func TestAnInstanceThatEndsWhileCloseIsAtItsPossessions(t *testing.T) { //nolint
 	require.NoError(t, s.Close(t.Context()))
 }
 
+// A possession is released, and its znode deleted, while whoever ends it has not told of the end.
+// The standing intent is told as wanted again after that end all the same.
+func TestAnIntentIsToldAgainAfterTheEnd(t *testing.T) { //nolint:paralleltest // it holds up all possessions
+	server, told := zktest.Start(t), make(chan session.EventKind, 10)
+	s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()), session.WithEvents(func(_ *session.Session, ev session.Event) {
+		if ev.Kind == session.EventWanted || ev.Kind == session.EventReleased {
+			told <- ev.Kind
+		}
+	}))
+	require.NoError(t, err)
+	i, err := recipe.NewClaims(recipe.ClaimsConfig{
+		Session: s, Kind: "lock", Path: "/a/b", Name: "lock-",
+		Machine: newAlone,
+		Publish: func(machine.Standing) {},
+	}, func(p *recipe.Possession) *recipe.Possession { return p })
+	require.NoError(t, err)
+	i.Stand(recipe.Asked{})
+	p := <-i.Won()
+	letGo := recipe.HoldUp()
+	released := make(chan error, 1)
+	go func() { released <- p.Release(context.Background()) }() // ends with the deletion
+	<-p.Done()
+	require.NoError(t, s.Delete(t.Context(), p.Path(), -1))
+	require.Equal(t, session.EventWanted, <-told)
+	next := <-told
+	letGo()
+	require.Equal(t, session.EventReleased, next)
+	require.Equal(t, session.EventWanted, <-told)
+	require.NoError(t, <-released)
+	require.NoError(t, i.Close(t.Context()))
+	require.NoError(t, s.Close(t.Context()))
+}
+
 // An intent is told as wanted before an actor can know of it, also one that restarts at that
 // moment and finds it in the ledger: its entry ends with that.
 func TestAnIntentIsToldBeforeAnActorKnowsOfIt(t *testing.T) { //nolint:paralleltest // it sees what all sessions tell

@@ -120,7 +120,7 @@ type Tenure struct {
 
 	told  sync.Once // by the first of its end and its grant, so that they are in order
 	given bool      // otherwise the wait was withdrawn before, and nothing is told
-	over  bool      // the hold has ended; with the host's mutex
+	ended sync.Once // its end is told
 	hold  *session.Hold
 	alarm atomic.Pointer[time.Timer] // warns while it lasts
 }
@@ -157,13 +157,14 @@ func (t *Tenure) Tell(kind session.EventKind, to string, err error) {
 	}
 }
 
-// End tells how the possession has ended. Call it when its Done has closed.
+// End tells how the possession has ended, once. Call it when its Done has closed. It returns when
+// that is told.
 func (t *Tenure) End(cause error, lost bool) {
 	kind := session.EventLost
 	if !lost {
 		kind, cause = session.EventReleased, nil
 	}
-	t.Tell(kind, "", cause)
+	t.ended.Do(func() { t.Tell(kind, "", cause) })
 }
 
 // Tell tells of an event of the possession.

@@ -177,7 +177,6 @@ func (h *Host) Hold(epoch uint64, path string, token int64, ended func(cause err
 func (h *Host) HoldAs(t *Tenure, path string, ended func(cause error)) (*session.Hold, error) {
 	hold, err := h.client.Hold(t.of.Epoch, path, t.of.Token, func(cause error) {
 		h.mu.Lock()
-		t.over = true
 		delete(h.holds, t)
 		h.mu.Unlock()
 		t.quiet()
@@ -190,7 +189,7 @@ func (h *Host) HoldAs(t *Tenure, path string, ended func(cause error)) (*session
 	t.begin()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !t.over {
+	if hold.Err() == nil { // else its end may have been told
 		h.holds[t] = hold
 	}
 	return hold, nil

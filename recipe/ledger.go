@@ -154,11 +154,13 @@ func (l *ledger) close() []*intent {
 	return slices.Clone(l.intents)
 }
 
-// release records that an intent has its possession no more. It waits again if it goes on: the
-// standing intent, or a call that had no answer.
+// release records that an intent has its possession no more, which has ended. It waits again if it
+// goes on: the standing intent, or a call that had no answer.
 func (l *ledger) release(in *intent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	cause := in.held.Err()
+	in.held.tenure.End(cause, in.held.lost(cause)) // whoever ended it may not have come to that yet
 	in.held = nil
 	if !in.withdrawn && !(in.once && in.caller.answered.Load()) {
 		l.host.Want(&in.wait, in.wait.asked)

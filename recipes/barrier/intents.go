@@ -184,7 +184,7 @@ func (d *Double) enter(e double.Enter) {
 	}
 	p.Hold = hold
 	d.intents.mu.Lock()
-	if c = d.intents.take(e.Claim); c == nil { // withdrawn
+	if d.intents.take(e.Claim) == nil { // withdrawn
 		d.intents.mu.Unlock()
 		d.host.End(hold, session.ErrReleased)
 		return

@@ -32,15 +32,20 @@ func (q *Queue) Resume(ctx context.Context) error { return q.setGate(ctx, "resum
 // setGate writes the data that say whether the queue is paused, until their version is odd if it
 // is, and even if not. A consumer's claim checks the version with which it has seen the queue open.
 // So none passes a pause, even if claims/ was deleted and made again, and its versions have begun
-// anew.
+// anew. If another operator's change comes between, that one sees to the version: two who both
+// wrote again would never come to an end.
 func (q *Queue) setGate(ctx context.Context, op, data string) error {
 	return q.reading(op, func(browse.Queue) error {
-		for at := q.root().Claims(); ; {
-			stat, err := q.session.Set(ctx, at, []byte(data), -1)
+		for at, over := q.root().Claims(), int32(-1); ; {
+			stat, err := q.session.Set(ctx, at, []byte(data), over)
+			over = -1
 			switch {
-			case err == nil && (stat.Version%2 != 0) != (data != ""), errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil:
+			case err == nil && (stat.Version%2 != 0) != (data != ""):
+				over = stat.Version
 				continue
-			case errors.Is(err, session.ErrNoNode) && data == "":
+			case errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil:
+				continue
+			case errors.Is(err, session.ErrBadVersion), errors.Is(err, session.ErrNoNode) && data == "":
 				return nil
 			case errors.Is(err, session.ErrNoNode):
 				if err = q.session.EnsurePath(znode.Making(ctx, q.cfg.acl), at); err == nil {

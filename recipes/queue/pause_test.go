@@ -272,3 +272,25 @@ func TestTheOldestItemThatWaits(t *testing.T) {
 		since(time.Hour)
 	})
 }
+
+// Two operators on the same round trip, one of whom pauses while the other resumes: both come to an
+// end, and the version tells which.
+func TestAPauseBesideAResume(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
+		one, two := newQueue(t, t.Session()), newQueue(t, t.Session())
+		require.NoError(t, one.Pause(bubble.Minute(t)))
+		t.Cleanup(t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpSetData {
+				return zktest.Delay(time.Second)
+			}
+			return zktest.Pass
+		}))
+		paused := bubble.Begin(func() error { return one.Pause(bubble.Minute(t)) })
+		time.Sleep(500 * time.Millisecond)
+		require.NoError(t, two.Resume(bubble.Minute(t)))
+		require.NoError(t, <-paused)
+		data, stat, err := t.Session().Get(bubble.Minute(t), path+"/claims")
+		require.NoError(t, err)
+		require.Equal(t, len(data) > 0, stat.Version%2 != 0, "an odd version is a pause")
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/actors"
@@ -297,4 +298,29 @@ func TestSnapshotsWhileEverythingChanges(t *testing.T) {
 		require.Zero(w, w.Snapshot().Watches)
 		require.NoError(w, system.Close(w.minute()))
 	}, bubble.Brisk()...)
+}
+
+// Snapshots are taken one after the other while a party enters, withdraws and leaves.
+func TestSnapshotsWhileAPartyComesAndGoes(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t)
+	s := bubble.Open(t, server.Hosts(), session.WithDialer(server.Dialer()))
+	d := must(barrier.NewDouble(s, path, 1))
+	over := bubble.Begin(func() bool {
+		for s.Err() == nil {
+			for _, row := range s.Snapshot().Held {
+				assert.NotEmpty(t, row.Asked)
+			}
+		}
+		return true
+	})
+	for n := range 300 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n)*10*time.Microsecond) // some give up at the last moment
+		if p, err := d.Enter(ctx); err == nil {
+			p.Depart()
+		}
+		cancel()
+	}
+	require.NoError(t, s.Close(t.Context()))
+	<-over
 }
