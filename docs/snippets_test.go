@@ -57,6 +57,46 @@ func TestChannels(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// That of docs/trees.md.
+func follows(ctx context.Context, sess *session.Session, use func(routes map[string]string)) error {
+	routes := map[string]string{}
+	for t := range sess.WatchTree(ctx, "/routes", session.WithDepth(3), session.WithMaxNodes(50_000)) {
+		if t.Err != nil {
+			return t.Err // the last one
+		}
+		for path, n := range t.Changed() { // since the tree that was received before; "" is /routes itself
+			switch {
+			case !n.Exists:
+				delete(routes, path)
+			case n.Unread == nil:
+				routes[path] = string(n.Data)
+			}
+		}
+		use(routes)
+	}
+	return ctx.Err()
+}
+
+func TestTrees(t *testing.T) {
+	t.Parallel()
+	sess := bubble.Open(t, zktest.Start(t).Servers())
+	ctx, cancel := context.WithCancel(t.Context())
+	var last map[string]string
+	done := bubble.Begin(func() error {
+		return follows(ctx, sess, func(routes map[string]string) {
+			if last = routes; routes["end"] != "" {
+				cancel()
+			}
+		})
+	})
+	for _, path := range []string{"/routes", "/routes/eu", "/routes/end"} {
+		_, err := sess.Create(t.Context(), path, []byte(path))
+		require.NoError(t, err)
+	}
+	require.ErrorIs(t, bubble.Get(t, done), context.Canceled)
+	require.Equal(t, map[string]string{"": "/routes", "eu": "/routes/eu", "end": "/routes/end"}, last)
+}
+
 // Those of docs/recipes/election.md.
 func leads(ctx context.Context, sess *session.Session, state []byte, version int32, serve func(ctx context.Context, token int64) error) error {
 	leader, err := election.New(sess, "/services/billing/leader", election.WithData([]byte("10.0.0.7:8080")))

@@ -58,6 +58,7 @@ var stories = map[string]string{
 	"jobqueue":      `every job was done once`,
 	"phases":        `the rod is equal, bit for bit, to the one computed without workers`,
 	"rollingconfig": `every server runs with the last good configuration`,
+	"routes":        `each answer came from the backend of its table, and the last table is what is in ZooKeeper`,
 	"selectloop":    `seen: [12] grants, [12] terms, 3 jobs`,
 	"transfer":      `all 60 transfers are in both ledgers or in none, and no money was lost`,
 }

@@ -9,8 +9,8 @@
 //
 // [Module] needs a [Config] in the graph and provides a *session.Session and a *actors.System,
 // nothing else. [Lock], [Election], [Queue] and the like each provide one named instance, created
-// on that session. [RunLeader], [Consume], [Follow] and [RunSite] run a function while the
-// application runs, and [Join] makes it a member. The module uses a *slog.Logger, a
+// on that session. [RunLeader], [Consume], [Follow], [FollowTree] and [RunSite] run a function
+// while the application runs, and [Join] makes it a member. The module uses a *slog.Logger, a
 // metric.MeterProvider and a trace.TracerProvider if the graph has them. Everything that this
 // package does can be done without it, and without fx.
 //

@@ -96,6 +96,42 @@ func ExampleRunLeader() {
 	// <nil>
 }
 
+// A function that is called with everything below a path, as it is and after each change.
+func ExampleFollowTree() {
+	var sess *session.Session
+	app := fx.New(
+		fxmodule.Module,
+		fx.Supply(fxmodule.Config{Embedded: true}),
+		fxmodule.FollowTree("routes", "/routes", func(ctx context.Context, t *session.Tree) error {
+			for host, n := range t.Below("") {
+				fmt.Println(host, "is at", string(n.Data))
+			}
+			return nil // an error is logged, and the next tree follows
+		}, session.WithDepth(1)),
+		fx.Populate(&sess),
+		fx.NopLogger,
+	)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := app.Start(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := sess.Create(ctx, "/routes/eu.example", []byte("10.0.0.7:8080"), session.Parents()); err != nil {
+		fmt.Println(err)
+	}
+	for t := range sess.WatchTree(ctx, "/routes", session.WithDepth(1)) { // the same tree
+		if _, there := t.At("eu.example"); there {
+			break
+		}
+	}
+	fmt.Println(app.Stop(ctx)) // waits for the function
+
+	// Output:
+	// eu.example is at 10.0.0.7:8080
+	// <nil>
+}
+
 // fx provides a function's parameters after the first two.
 func ExampleRunLeader_parameters() {
 	report := func(ctx context.Context, db *sql.DB, token int64) error { return db.PingContext(ctx) }

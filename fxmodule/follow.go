@@ -2,14 +2,18 @@ package fxmodule
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 
 	"go.uber.org/fx"
 
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/recipes/group"
 	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
 )
 
 // Follow calls fn with the states of the named [Cell] while the application runs: the present one
@@ -29,6 +33,49 @@ func Follow[T any](name string, fn any) fx.Option {
 		})
 		return nil
 	})
+}
+
+// FollowTree calls fn with everything at and below a path while the application runs: the present
+// state first, whole, then each time the newest: see session.Session.WatchTree. It needs no
+// instance: the name is for errors and the log, and no two FollowTree have the same. fn is a
+// func(context.Context, *session.Tree) error, or has further parameters, which fx provides, as for
+// [RunLeader]; its context ends when the application stops. Check Stale: such a tree is the last
+// one before the connection was lost.
+//
+// An error or a panic is logged, and fn is called with the next tree, whose Changed leaves out what
+// the call before was told. If the tree ends, as with session.ErrTooMany, the application is shut
+// down with exit code 1; fn is not called with Tree.Err.
+func FollowTree(name, path string, fn any, opts ...session.TreeOption) fx.Option {
+	if err := treeArguments(path, opts); err != nil {
+		return fx.Error(fmt.Errorf("fxmodule.FollowTree(%q): %w", name, err))
+	}
+	run := running("FollowTree", name, fn, func(_ followedTree, call func(context.Context, *session.Tree) error, in worker) error {
+		in.work(nil, func(ctx context.Context) error {
+			var last error
+			for t := range in.Session.WatchTree(ctx, path, opts...) {
+				if last = t.Err; last != nil {
+					break // it is the last one
+				}
+				if err := recovered(func() error { return call(ctx, t) }); err != nil {
+					logger(in.Log).Warn("a state of a tree was not taken", "tree", name, "zxid", t.Zxid, "error", err)
+				}
+			}
+			return in.ended(ctx, last)
+		})
+		return nil
+	})
+	return fx.Options(run, fx.Provide(fx.Annotated{Name: name, Target: func() followedTree { return followedTree{} }}))
+}
+
+// followedTree is provided under the name of each FollowTree, so that a second one is refused.
+type followedTree struct{}
+
+// treeArguments checks the arguments of WatchTree without a session. O is not exported.
+func treeArguments[O any, F ~func(*O) error](path string, opts []F) error {
+	if err := znode.Validate(path); err != nil {
+		return fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)
+	}
+	return recipe.Apply(new(O), opts)
 }
 
 // Join makes the process a member of the named [Group] while the application runs. The start does

@@ -1,6 +1,6 @@
 package fxmodule_test
 
-// Follow, Join and RunSite: what follows ZooKeeper while an application runs.
+// Follow, FollowTree, Join and RunSite: what follows ZooKeeper while an application runs.
 // Helpers: app_test.go.
 
 import (
@@ -68,6 +68,48 @@ func TestACellThatEnds(t *testing.T) {
 	require.NoError(t, cell.Close(bubble.Minute(t)))
 	require.Equal(t, 1, bubble.Within(t, time.Minute, a.Wait()).ExitCode)
 	require.NoError(t, a.Stop(bubble.Minute(t)))
+}
+
+// A tree that is refused, or over which the function panics, is logged; the next one follows. With
+// too many znodes the application is shut down.
+func TestFollowTree(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		logs, log := logged()
+		var s *session.Session
+		p := &printer{make(chan string, 10)}
+		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}, p), logs, fx.Populate(&s),
+			fxmodule.FollowTree("routes", "/", func(_ context.Context, tree *session.Tree, given *printer) error {
+				require.Same(t, p, given)
+				for path, n := range tree.Changed() {
+					switch string(n.Data) {
+					case "fails":
+						return errors.New("too slow")
+					case "panics":
+						panic("too fast")
+					case "":
+						continue // ZooKeeper's own
+					}
+					given.lines <- path + "=" + string(n.Data)
+				}
+				return nil
+			}, session.WithDepth(1), session.WithMaxNodes(6)))
+		for _, data := range []string{"works", "fails", "panics", "works again"} {
+			must(s.Create(bubble.Minute(t), "/"+data, []byte(data)))
+			synctest.Wait()
+		}
+		require.Equal(t, "works=works", <-p.lines)
+		require.Equal(t, "works again=works again", <-p.lines)
+		require.Contains(t, log.String(), "too slow")
+		require.Contains(t, log.String(), "follow_test.go")
+		require.NotContains(t, log.String(), "shut down")
+		must(s.Create(bubble.Minute(t), "/one too many", nil))
+		synctest.Wait()
+		require.Contains(t, log.String(), `the application is shut down" why="fxmodule.FollowTree(\"routes\") has failed"`)
+		require.Contains(t, log.String(), session.ErrTooMany.Error())
+		require.NoError(t, a.Stop(bubble.Minute(t)))
+		require.Empty(t, p.lines)
+	})
 }
 
 // A member is there while the application runs, and has left when it has stopped, before the

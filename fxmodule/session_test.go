@@ -77,6 +77,12 @@ func TestASecondSession(t *testing.T) {
 					}
 					return nil
 				}),
+				fxmodule.FollowTree("rates", "/rates", func(_ context.Context, tree *session.Tree) error {
+					if n, is := tree.At("dollar"); is {
+						did <- string(n.Data)
+					}
+					return nil
+				}),
 				fxmodule.Coordinator("books", "/tx"), fxmodule.Site("books", "/tx"), fxmodule.RunSite("books", func(ctx context.Context, p *twopc.Proposal) error {
 					did <- string(p.Payload())
 					return p.VoteCommit(ctx)
@@ -89,12 +95,15 @@ func TestASecondSession(t *testing.T) {
 		require.Equal(t, "Dear Ann", <-did)
 		must(parts.Rate.Update(ctx, func(int) (int, error) { return 7, nil }))
 		require.Equal(t, "a new rate", <-did)
+		require.NoError(t, s.There.EnsurePath(ctx, "/rates"))
+		must(s.There.Create(ctx, "/rates/dollar", []byte("a dear dollar")))
+		require.Equal(t, "a dear dollar", <-did)
 		must(parts.Books.Begin(ctx, "one", []byte("a payment"), "books"))
 		require.Equal(t, "a payment", <-did)
 		synctest.Wait()
 		names, _, err := s.There.Children(ctx, "/")
 		require.NoError(t, err)
-		require.Subset(t, names, []string{"e", "q", "rate", "tx", "g"})
+		require.Subset(t, names, []string{"e", "q", "rate", "rates", "tx", "g"})
 		names, _, err = s.Here.Children(ctx, "/")
 		require.NoError(t, err)
 		require.ElementsMatch(t, names, []string{"e", "zookeeper"})

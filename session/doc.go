@@ -68,7 +68,8 @@
 // that is confirmed, which takes a connection, a new epoch begins. Too many panics end the session,
 // with the cause in [Session.Err]. A panic in the dialer or in its connections costs a connection;
 // one in the application's log handler costs what was to be logged. A panic in the actor of a
-// shared watch makes it read again; too many close the channels of its readers.
+// shared watch makes it read again; too many close the channels of its readers, and so does one in
+// the goroutine of a tree.
 //
 // # What happens, and what is
 //
@@ -80,6 +81,7 @@
 //	session, option, errors         a Session and its states, what it can be told, what can go wrong
 //	data, create, transaction       requests of applications: reads and writes, Create, Multi and Commit
 //	subscription                    WatchData and WatchChildren, one shared watch a path
+//	tree, treefollow                WatchTree: trees and their readers; watches, reads, connections
 //	hold                            a possession, and several of them as one
 //	request, namespace              how a request is sent and repeated; paths, ACLs, parents, servers
 //	actor, epoch, close             the beginning and the end of epochs, and the end of the session

@@ -66,8 +66,13 @@ func (e *epoch) hear(ev zkconn.Event) {
 	case zkconn.Down:
 		e.watched.connHears(false)
 		e.disconnected()
+		s.trees.down(e, nil)
 	case zkconn.Fired:
 		e.watched.fire(ev)
+		s.trees.fired(e, ev)
+		return
+	case zkconn.Answered:
+		ev.Tell()
 		return
 	case zkconn.Ended:
 		cause := endCause(ev.Cause)
@@ -143,6 +148,7 @@ func (e *epoch) end(cause, holds error) bool {
 	for r := range e.watched.end() {
 		r.refuse(ErrExpired)
 	}
+	e.session.trees.down(e, cause)
 	return true
 }
 

@@ -44,6 +44,7 @@ type Session struct {
 	events *events
 
 	requests zkconn.Counts
+	trees    treeSet
 }
 
 // State is the state of a session.

@@ -43,7 +43,7 @@ var ourErrors = map[string]struct{ ours, zks error }{
 	"ErrExpired":                 {session.ErrExpired, zk.ErrSessionExpired},
 
 	"ErrThrottled": {session.ErrThrottled, nil}, "ErrUnsupported": {session.ErrUnsupported, nil}, "ErrRolledBack": {session.ErrRolledBack, nil},
-	"ErrTooLarge": {session.ErrTooLarge, nil}, "ErrHungUp": {session.ErrHungUp, nil}, "ErrLocalSession": {session.ErrLocalSession, nil},
+	"ErrTooLarge": {session.ErrTooLarge, nil}, "ErrTooMany": {session.ErrTooMany, nil}, "ErrHungUp": {session.ErrHungUp, nil}, "ErrLocalSession": {session.ErrLocalSession, nil},
 	"ErrAuthRequired": {session.ErrAuthRequired, nil}, "ErrClosed": {session.ErrClosed, nil}, "ErrDataLoss": {session.ErrDataLoss, nil},
 	"ErrSuspended": {session.ErrSuspended, nil}, "ErrUntrusted": {session.ErrUntrusted, nil}, "ErrDeleted": {session.ErrDeleted, nil},
 	"ErrRestarted": {session.ErrRestarted, nil}, "ErrReleased": {session.ErrReleased, nil},

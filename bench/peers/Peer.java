@@ -3,6 +3,7 @@ import java.util.concurrent.*;
 import java.util.stream.IntStream;
 import org.apache.curator.framework.*;
 import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
+import org.apache.curator.framework.recipes.cache.*;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.locks.*;
 import org.apache.curator.framework.recipes.queue.*;
@@ -57,7 +58,10 @@ public final class Peer {
         Runtime.getRuntime().halt(0);
     }
 
-    private List<Callable<Boolean>> contender(CuratorFramework c, int i, String path) {
+    private List<Callable<Boolean>> contender(CuratorFramework c, int i, String path) throws Exception {
+        if (kind.startsWith("tree")) {
+            return tree(c, path);
+        }
         if (kind.equals("election")) {
             LeaderLatch[] latch = new LeaderLatch[1]; // each can be used once
             return List.of(() -> {
@@ -79,6 +83,44 @@ public final class Peer {
             l.release();
             return true;
         });
+    }
+
+    /** A cache of the tree at path. See trees.go. */
+    private List<Callable<Boolean>> tree(CuratorFramework c, String path) throws Exception {
+        CuratorCache[] cache = new CuratorCache[1]; // each can be used once
+        Semaphore news = new Semaphore(0);
+        Callable<Boolean> begin = () -> {
+            CountDownLatch whole = new CountDownLatch(1);
+            cache[0] = CuratorCache.build(c, path);
+            cache[0].listenable().addListener(CuratorCacheListener.builder().forInitialized(whole::countDown).build());
+            cache[0].listenable().addListener((type, before, now) -> news.release());
+            cache[0].start();
+            return whole.await(20, TimeUnit.SECONDS);
+        };
+        if (kind.equals("tree")) {
+            return List.of(begin, () -> {
+                cache[0].close();
+                return true;
+            });
+        }
+        begin.call();
+        int[] cycle = {0};
+        boolean changes = kind.equals("treechange");
+        return List.of(() -> {
+            byte[] want = Integer.toString(++cycle[0]).getBytes();
+            if (changes) {
+                c.setData().forPath(path + "/007/000", want);
+            }
+            for (int i = 0; i < (changes ? 1 : 10); i++) {
+                String leaf = String.format("%s/007/%03d", path, i);
+                while (!cache[0].get(leaf).map(n -> Arrays.equals(n.getData(), want)).orElse(false)) {
+                    if (!news.tryAcquire(20, TimeUnit.SECONDS)) {
+                        return false;
+                    }
+                }
+            }
+            return true;
+        }, () -> true);
     }
 
     private String run(int n) throws Exception {

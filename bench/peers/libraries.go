@@ -28,7 +28,8 @@ import (
 // bare is a session of go-zookeeper's, for its own lock or for the raw requests.
 type bare struct {
 	*zk.Conn
-	raw bool
+	address string
+	raw     bool
 }
 
 func connectTo(raw bool) func(context.Context, string, time.Duration) (session, error) {
@@ -37,7 +38,7 @@ func connectTo(raw bool) func(context.Context, string, time.Duration) (session, 
 		for end := time.Now().Add(patience); err == nil && conn.State() != zk.StateHasSession && time.Now().Before(end); {
 			time.Sleep(10 * time.Millisecond)
 		}
-		return bare{conn, raw}, err
+		return bare{conn, server, raw}, err
 	}
 }
 
@@ -53,6 +54,9 @@ func (b bare) contender(ctx context.Context, r *row, i int, dir string) (contend
 	if !b.raw {
 		l := zk.NewLock(b.Conn, dir, acl)
 		return contender{l.Lock, l.Unlock, connected}, nil
+	}
+	if r.trees() {
+		return b.tree(ctx, r, dir)
 	}
 	if _, err := b.Create(dir, nil, 0, acl); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 		return contender{}, err
@@ -187,6 +191,8 @@ func (o ours) contender(ctx context.Context, r *row, i int, path string) (conten
 		return contender{func() (err error) { p, err = d.Enter(ctx); return err }, func() error { return p.Leave(ctx) }, nil}, err
 	case r.kind == "pipeline":
 		return o.pipeline(ctx, path)
+	case r.trees():
+		return o.tree(ctx, r, path)
 	case r.shared(i):
 		construct = lock.NewRead
 	case r.kind == "shared":

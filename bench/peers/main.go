@@ -123,7 +123,7 @@ func (o *options) tell(report string) error {
 // row is one comparison: the contenders, their paths, and how many cycles they make.
 type row struct {
 	name     string
-	kind     string // lock, election, crash, shared, barrier, queue, pipeline
+	kind     string // lock, election, crash, shared, barrier, queue, pipeline, tree, treechange, treereconnect
 	title    string
 	sessions int
 	each     int // contenders of a session
@@ -162,11 +162,17 @@ var rows = []row{ // name, kind, title, sessions, each, paths, cycles, least, mo
 	{"barrier", "barrier", "double barrier of 16", 16, 1, 1, 50, 5.125, 5.125, 0, both},
 	{"queue11", "queue", "queue, 1 producer and 1 consumer", 2, 1, 1, 800, 4, 5, 0, jobs},
 	{"pipeline", "pipeline", "1,000 creates without waiting, then their deletions", 1, 1, 1, 10, 2 * piped, 2 * piped, 0, "raw Troupe"},
+	{"tree", "tree", "10,000 znodes until the first whole tree, time", 1, 1, 1, 8, 2 * (1 + branches + branches*onEach), 2*(1+branches+branches*onEach) + 3, 0, jobs},
+	{"treechange", "treechange", "a change, until the tree has it, time", 1, 1, 1, 200, 2, 2, 0, jobs},
+	{"treereconnect", "treereconnect", "10 changes of 10,000 znodes while the connection is down, then until the tree has them, time", 1, 1, 1, 4, 0, 0, 0, jobs},
 	{"queue44", "queue", "queue, 4 producers and 4 consumers", 8, 1, 1, 200, 0, 0, 0, jobs},
 }
 
 // takeover reports whether a row's time is that from a release or a crash to the next possession.
 func (r *row) takeover() bool { return r.kind == "election" || r.kind == "crash" }
+
+// gapped reports whether a row's time is a mean gap: that of a takeover, or that of a lock alone.
+func (r *row) gapped() bool { return r.takeover() || r.trees() }
 
 // timeout is that of the sessions: long, so that few pings are counted, unless a session is to
 // expire.
@@ -238,6 +244,9 @@ func (r *row) examine(log []moment) (s stats) {
 			s.errors++
 		case comes:
 			came++
+			if r.trees() {
+				free = m.at
+			}
 		case cut:
 			free = m.at
 		case enters:

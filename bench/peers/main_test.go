@@ -17,7 +17,7 @@ import (
 
 func TestAShortRunReportsEveryParticipantAndNoFault(t *testing.T) {
 	tier.Real(t)
-	o := options{rows: "uncontended,handover,drain,shared,barrier,queue11,queue44", servers: 1, rounds: 1, divide: 50, write: filepath.Join(t.TempDir(), "report.md")}
+	o := options{rows: "uncontended,handover,drain,shared,barrier,queue11,queue44,treechange", servers: 1, rounds: 1, divide: 50, write: filepath.Join(t.TempDir(), "report.md")}
 	require.NoError(t, o.run())
 	report, _ := os.ReadFile(o.write)
 	for name := range strings.FieldsSeq(all) {

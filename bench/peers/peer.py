@@ -4,10 +4,51 @@ import logging
 import os
 import sys
 import time
-from threading import Lock
+from threading import Event, Lock, Semaphore
 from concurrent.futures import ThreadPoolExecutor
 
 from kazoo.client import KazooClient
+from kazoo.recipe.cache import TreeCache, TreeEvent
+
+class Tree:
+    """A cache of the tree at path, in the place of a lock. See trees.go."""
+
+    def __init__(self, client, kind, path):
+        self.client, self.kind, self.path, self.cycle = client, kind, path, 0
+        if kind != "tree":
+            self.begin()
+
+    def begin(self):
+        whole, self.news = Event(), Semaphore(0)
+
+        def listen(event):
+            if event.event_type == TreeEvent.INITIALIZED:
+                whole.set()
+            self.news.release()
+
+        self.cache = TreeCache(self.client, self.path)
+        self.cache.listen(listen)
+        self.cache.start()
+        if not whole.wait(20):
+            raise TimeoutError()
+
+    def acquire(self, timeout):
+        if self.kind == "tree":
+            return self.begin()
+        self.cycle += 1
+        want = b"%d" % self.cycle
+        changes = self.kind == "treechange"
+        if changes:
+            self.client.set(self.path + "/007/000", want)
+        for i in range(1 if changes else 10):
+            leaf = "%s/007/%03d" % (self.path, i)
+            while self.cache.get_data(leaf).data != want:
+                if not self.news.acquire(timeout=timeout):
+                    raise TimeoutError()
+
+    def release(self):
+        if self.kind == "tree":
+            self.cache.close()
 
 class Peer:
     def open(self, kind, contenders, paths, pause, timeout, path, servers):
@@ -18,6 +59,9 @@ class Peer:
         self.kind = kind
         if kind == "queue":
             self.queues = [self.clients[i % len(self.clients)].LockingQueue(path) for i in range(int(contenders))]
+            return
+        if kind.startswith("tree"):
+            self.locks = [Tree(self.clients[0], kind, path + "-0")]
             return
         self.locks = [self.clients[i % len(self.clients)].Lock("%s-%d" % (path, i % int(paths))) for i in range(int(contenders))]
 

@@ -26,9 +26,15 @@ type wire struct {
 
 // pipeline is a contender that has a session of its own, until ctx ends.
 func (b bare) pipeline(ctx context.Context, r *row, dir string) (contender, error) {
-	conn, err := net.Dial("tcp", b.Server())
+	w, err := b.dial(ctx, r, dir)
+	return contender{func() error { return w.send(jute.OpCreate) }, func() error { return w.send(jute.OpDelete) }, nil}, err
+}
+
+// dial begins a session.
+func (b bare) dial(ctx context.Context, r *row, dir string) (*wire, error) {
+	conn, err := net.Dial("tcp", b.address)
 	if err != nil {
-		return contender{}, err
+		return nil, err
 	}
 	context.AfterFunc(ctx, func() { _ = conn.Close() })
 	w := &wire{conn, bufio.NewReaderSize(conn, 64<<10), dir}
@@ -40,7 +46,7 @@ func (b bare) pipeline(ctx context.Context, r *row, dir string) (contender, erro
 	if err == nil {
 		_, err = w.frame()
 	}
-	return contender{func() error { return w.send(jute.OpCreate) }, func() error { return w.send(jute.OpDelete) }, nil}, err
+	return w, err
 }
 
 func (w *wire) frame() ([]byte, error) {
@@ -53,15 +59,25 @@ func (w *wire) frame() ([]byte, error) {
 	return body, err
 }
 
-// send writes all requests, and reads the replies meanwhile.
+// send does the same to all znodes.
 func (w *wire) send(op jute.Op) error {
-	frames := jute.NewWriter(nil)
+	var asks []jute.Request
 	for i := range piped {
-		frames.Begin()
-		(&jute.Request{
-			Xid: int32(i + 1), Op: op, Path: fmt.Sprint(w.dir, "/", i), Data: []byte{}, Version: -1,
+		asks = append(asks, jute.Request{
+			Op: op, Path: fmt.Sprint(w.dir, "/", i), Data: []byte{}, Version: -1,
 			ACL: []jute.ACL{{Perms: troupe.PermAll, Scheme: "world", ID: "anyone"}},
-		}).Encode(frames)
+		})
+	}
+	return w.exchange(asks, func(*jute.Request, *jute.Reply) {})
+}
+
+// exchange writes all requests, and reads the replies meanwhile.
+func (w *wire) exchange(asks []jute.Request, told func(ask *jute.Request, reply *jute.Reply)) error {
+	frames := jute.NewWriter(nil)
+	for i := range asks {
+		asks[i].Xid = int32(i + 1)
+		frames.Begin()
+		asks[i].Encode(frames)
 		frames.End()
 	}
 	written := make(chan error, 1)
@@ -69,18 +85,23 @@ func (w *wire) send(op jute.Op) error {
 		_, err := w.Write(frames.Bytes())
 		written <- err
 	}()
-	for range piped {
+	for i := range asks {
 		body, err := w.frame()
 		if err != nil {
 			return err
 		}
 		var reply jute.Reply
-		if err := reply.DecodeHeader(jute.NewReader(body)); err != nil {
+		in := jute.NewReader(body)
+		if err := reply.DecodeHeader(in); err != nil {
 			return err
 		}
 		if reply.Err != jute.OK {
 			return reply.Err
 		}
+		if err := reply.DecodeBody(in, asks[i].Op); err != nil {
+			return err
+		}
+		told(&asks[i], &reply)
 	}
 	return <-written
 }

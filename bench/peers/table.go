@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -17,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	troupe "github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
@@ -30,8 +32,10 @@ type table struct {
 	servers int
 	e       *ensemble.Ensemble
 	version string
-	pids    []string // of its processes; none without pgrep
-	first   int      // the index of the server of each row's first session
+	pids    []string        // of its processes; none without pgrep
+	first   int             // the index of the server of each row's first session
+	writer  *troupe.Session // of the rows about trees
+	cycle   int             // of a turn in treereconnect
 
 	// The results.
 	costs map[string][]cost // by row and participant, of each round
@@ -52,6 +56,12 @@ func (t *table) measure() (err error) {
 	if _, err := t.turn(&rows[0], t.participants["raw"], "/warm"); err != nil { // servers that have just started are slow
 		return err
 	}
+	if slices.ContainsFunc(t.rows, func(r row) bool { return r.trees() }) {
+		if t.writer, err = grow(context.Background(), t.e.Servers()); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, ours{t.writer}.close()) }()
+	}
 	for _, r := range t.rows {
 		r.cycles = max(r.cycles/t.divide, min(r.cycles, 1))
 		if r.name == "drain" {
@@ -70,7 +80,11 @@ func (t *table) round(r *row, round int) {
 	names, of := strings.Fields(r.who), map[string]cost{}
 	for i := range names {
 		name := names[(i+round)%len(names)]
-		c, err := t.turn(r, t.participants[name], fmt.Sprintf("/%s-%s-%d", r.name, name, round))
+		path := fmt.Sprintf("/%s-%s-%d", r.name, name, round)
+		if r.trees() {
+			path = forest
+		}
+		c, err := t.turn(r, t.participants[name], path)
 		if err != nil {
 			c.errors++
 		}
@@ -103,7 +117,7 @@ func (r *row) decide(name string, c cost) error {
 func (t *table) addresses(r *row) (addresses []string) {
 	for i := range r.sessions {
 		from := t.e.Servers()
-		if r.kind == "crash" && i < r.paths {
+		if r.kind == "crash" && i < r.paths || r.kind == "treereconnect" {
 			from = t.e.Proxied()
 		}
 		addresses = append(addresses, from[(t.first+i)%t.servers])
@@ -202,6 +216,7 @@ type cost struct {
 
 // turn lets a participant make its cycles, and returns the cost of one.
 func (t *table) turn(r *row, p participant, path string) (c cost, err error) {
+	t.cycle = 0
 	defer func() { err = errors.Join(err, p.close()) }()
 	if err := p.open(r, t.addresses(r), path); err != nil {
 		return c, err
@@ -223,7 +238,7 @@ func (t *table) turn(r *row, p participant, path string) (c cost, err error) {
 	}
 	own(&before, p)
 	began := time.Now()
-	c.stats, err = cycles(r, p, r.cycles)
+	c.stats, err = t.cycles(r, p, r.cycles)
 	c.took = time.Since(began)
 	if f, mine := p.(*fleet); mine && f.collect != nil {
 		f.collect() // which costs CPU, and the time is not counted
@@ -234,7 +249,7 @@ func (t *table) turn(r *row, p participant, path string) (c cost, err error) {
 	for i := range c.of {
 		c.of[i] = (after[i] - before[i]) / r.units()
 	}
-	if r.takeover() {
+	if r.gapped() {
 		c.of[micros] = float64(c.gap) / 1e3
 	}
 	if _, mine := p.(*fleet); !mine {
@@ -249,7 +264,7 @@ func (t *table) turn(r *row, p participant, path string) (c cost, err error) {
 // prepare makes parents and buffers by some cycles, or lets the contenders wait in an order.
 func (t *table) prepare(r *row, p participant) error {
 	if r.cycles > 0 {
-		s, err := cycles(r, p, r.cycles/4+1)
+		s, err := t.cycles(r, p, r.cycles/4+1)
 		if s.errors+s.violations > 0 {
 			err = errors.Join(err, fmt.Errorf("first cycles: %+v", s))
 		}
@@ -265,20 +280,26 @@ func (t *table) prepare(r *row, p participant) error {
 }
 
 // cycles lets all contenders make n cycles, or those that wait in an order one. Parties of a
-// barrier meet before each round, so that no recipe has to tell rounds apart.
-func cycles(r *row, p participant, n int) (sum stats, err error) {
+// barrier meet before each round, so that no recipe has to tell rounds apart. Trees are cut off
+// before each.
+func (t *table) cycles(r *row, p participant, n int) (sum stats, err error) {
 	if r.cycles == 0 {
 		return r.examine(p.(*fleet).wait()), nil
 	}
 	rounds := 1
-	if r.kind == "barrier" {
+	if r.kind == "barrier" || r.kind == "treereconnect" {
 		rounds, n = n, 1
 	}
 	for k := 0; k < rounds && err == nil && sum.errors == 0; k++ {
+		if r.kind == "treereconnect" {
+			if err := t.apart(); err != nil {
+				return sum, err
+			}
+		}
 		var log []moment
 		log, err = p.run(n)
 		s := r.examine(log)
-		sum.gap, sum.errors, sum.violations = s.gap, sum.errors+s.errors, sum.violations+s.violations
+		sum.gap, sum.errors, sum.violations = sum.gap+s.gap/time.Duration(rounds), sum.errors+s.errors, sum.violations+s.violations
 	}
 	return sum, err
 }

@@ -56,12 +56,13 @@ var functions = map[string]func(w *world){
 	"recipe.Config.Ended": callback("Ended"), "machine.Machine": callback("Step"),
 	"actors.Spec.New": actor("New"), "actors.Spec.Ended": actor("Ended"), "actors.Receiver": actor("Receive"), "Stopping": actor("Stopping"),
 	"lock.Lock.Do": do, "lock.Multi.Do": doMulti, "election.Election.Run": run, "config.Cell.Update": update, "config.Codec.Encode": encode,
-	"queue.WithBackoff":  backoff,
-	"fxmodule.RunLeader": runLeader,
-	"fxmodule.Consume":   consume,
-	"fxmodule.Queue":     consumeWithBackoff,
-	"fxmodule.Follow":    follow,
-	"fxmodule.RunSite":   runSite,
+	"queue.WithBackoff":   backoff,
+	"fxmodule.RunLeader":  runLeader,
+	"fxmodule.Consume":    consume,
+	"fxmodule.Queue":      consumeWithBackoff,
+	"fxmodule.Follow":     follow,
+	"fxmodule.FollowTree": followTree,
+	"fxmodule.RunSite":    runSite,
 }
 
 // servers is how many servers there are besides the first. With another server nothing is lost when
@@ -253,6 +254,18 @@ func follow(w *world) {
 	} else {
 		require.Equal(w, "2", last)
 	}
+}
+
+func followTree(w *world) {
+	second := false
+	application(w, "FollowTree", func(s *session.Session, n int) {
+		must(s.Create(bubble.Minute(w), fmt.Sprint("/", n), nil))
+	}, false, fxmodule.FollowTree("x", "/", func(_ context.Context, tree *session.Tree) error {
+		w.act()
+		_, second = tree.At("2")
+		return nil
+	}))
+	require.Equal(w, w.way != never, second)
 }
 
 func runSite(w *world) {

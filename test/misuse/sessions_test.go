@@ -100,6 +100,9 @@ func operations(w *world) []row {
 	end()
 	system := of(actors.New)
 	create, multi := of(w.s.Create, ctx, "/a", nil), of(w.s.Multi, ctx)
+	tree := func(s *session.Session, path string, opts ...session.TreeOption) func() error {
+		return func() error { return (<-s.WatchTree(ctx, path, opts...)).Err }
+	}
 	rows := []row{
 		{"session.Create: no parent", call(w.s.Create, ctx, "/no/such/parent", nil), session.ErrNoNode, "that is its parent, which Parents() makes"},
 		{"session.Create: too large", call(w.s.Create, ctx, "/a", large), session.ErrTooLarge, "create /a: "},
@@ -109,6 +112,10 @@ func operations(w *world) []row {
 		{"session.TTL: ephemeral", create(session.TTL(time.Second), session.Ephemeral()), nil, "TTL"},
 		{"session.Multi: no operations", multi(), nil, "ops: "},
 		{"session.Multi: the zero operation", multi(session.Op{}), nil, "ops[0]: "},
+		{"session.WithDepth: 0", tree(w.s, "/a", session.WithDepth(0)), nil, "watch tree /a: WithDepth: 0"},
+		{"session.WithMaxNodes: 0", tree(w.s, "/a", session.WithMaxNodes(0)), nil, "watch tree /a: WithMaxNodes: 0"},
+		{"session.WatchTree: no path", tree(w.s, "a"), session.ErrInvalidPath, "watch tree a: "},
+		{"session.WatchTree: a closed session", tree(w.closed, "/a"), session.ErrClosed, "watch tree /a: "},
 		{"session.Connect: a closed session", call(w.closed.Connect, ctx), session.ErrClosed, "connect: "},
 		{"recipe.New: no session", call(recipe.New, recipe.Config{}), nil, "Session: nil"},
 		{"recipe.New: no machine", call(recipe.New, recipe.Config{Session: w.s}), nil, "Machine: nil"},
@@ -190,13 +197,14 @@ var instances = []instance{
 
 func lead(context.Context, *election.Term) error { return nil }
 func work(context.Context, *queue.Item) error    { return nil }
+func seen(context.Context, *session.Tree) error  { return nil }
 
 // callers are the options that call functions of the application's: fns are those of RunLeader,
-// Consume, RunSite and Follow.
-func callers(name string, fns [4]any) map[string]fx.Option {
+// Consume, RunSite, Follow and FollowTree.
+func callers(name string, fns [5]any) map[string]fx.Option {
 	return map[string]fx.Option{
 		"RunLeader": fxmodule.RunLeader(name, fns[0]), "Consume": fxmodule.Consume(name, 1, fns[1]),
-		"RunSite": fxmodule.RunSite(name, fns[2]), "Follow": fxmodule.Follow[int](name, fns[3]),
+		"RunSite": fxmodule.RunSite(name, fns[2]), "Follow": fxmodule.Follow[int](name, fns[3]), "FollowTree": fxmodule.FollowTree(name, "/a", fns[4]),
 	}
 }
 
@@ -222,7 +230,7 @@ func modules(w *world) (rows []row) {
 			return errors.Join(app.Start(bubble.Minute(w)), app.Stop(bubble.Minute(w)))
 		}, nil, says})
 	}
-	fns := [4]any{lead, work, func(context.Context, *twopc.Proposal) error { return nil }, func(context.Context, config.Snapshot[int]) error { return nil }}
+	fns := [5]any{lead, work, func(context.Context, *twopc.Proposal) error { return nil }, func(context.Context, config.Snapshot[int]) error { return nil }, seen}
 	for _, bad := range []string{"", `a"b`, "a`b", `a\b`, "a\nb", "a\xffb"} {
 		named := callers(bad, fns)
 		named["Join"], named["NamedSession"], named["On"] = fxmodule.Join(bad, group.Member{Name: "a"}), fxmodule.NamedSession(bad), fxmodule.On(bad)
@@ -239,11 +247,13 @@ func modules(w *world) (rows []row) {
 			add(i.kind, fmt.Sprintf("path %q", bad), title+"…"+session.ErrInvalidPath.Error(), i.at("x", bad), i.need)
 		}
 	}
-	for kind, option := range callers("x", [4]any{}) {
+	for kind, option := range callers("x", [5]any{}) {
 		add(kind, "no function", fmt.Sprintf("fxmodule.%s(\"x\"): fn is nil", kind), option)
 	}
 	for kind, option := range callers("x", fns) {
-		add(kind, "no instance", fmt.Sprintf("fxmodule.%s(\"x\"): the graph lacks *…named \"x\"", kind), option)
+		if kind != "FollowTree" { // which has none
+			add(kind, "no instance", fmt.Sprintf("fxmodule.%s(\"x\"): the graph lacks *…named \"x\"", kind), option)
+		}
 		without := func() error { return fx.New(fx.NopLogger, option).Err() }
 		rows = append(rows, row{"fxmodule." + kind + ": no Module", without, nil, fmt.Sprintf("fxmodule.%s(\"x\"): the graph lacks fxmodule.Module", kind)})
 	}
@@ -255,6 +265,13 @@ func modules(w *world) (rows []row) {
 	for _, n := range []int{0, -1, 10_001} {
 		add("Consume", fmt.Sprint(n), fmt.Sprintf(`fxmodule.Consume("x"): n: %d is not between`, n), fxmodule.Consume("x", n, work))
 	}
+	for says, option := range map[string]fx.Option{
+		session.ErrInvalidPath.Error() + ": path: not absolute": fxmodule.FollowTree("x", "a", seen), "opts[0]: nil": fxmodule.FollowTree("x", "/", seen, nil),
+		"WithDepth: 0": fxmodule.FollowTree("x", "/", seen, session.WithDepth(0)),
+	} { // before there is a graph
+		rows = append(rows, row{"fxmodule.FollowTree: " + says, func() error { return fx.New(fx.NopLogger, option).Err() }, nil, `^fxmodule.FollowTree("x"): ` + says})
+	}
+	add("FollowTree", "twice", `followedTree[name="x"]`, fxmodule.FollowTree("x", "/a", seen), fxmodule.FollowTree("x", "/b", seen))
 	for i, fn := range []any{
 		(func(context.Context, *election.Term) error)(nil), 7, func() error { return nil }, func(context.Context) error { return nil }, work,
 		func(*election.Term, *world) error { return nil }, func(context.Context, *election.Term) {},

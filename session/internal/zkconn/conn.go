@@ -51,6 +51,8 @@ type core struct {
 	session identity
 	socket  *socket          // the latest connection, until it is lost
 	watches map[Watch]bool   // that are armed; true: the znode was missing, which a server has to know to arm it again
+	roots   map[string]int   // of trees: how many have set a watch there on this connection, or asked for it: see tree.go
+	keeping int              // not 0: watches are not removed, since trees depend on them
 	lacking map[jute.Op]bool // operations that servers have said they lack
 	sizes   sizes
 
@@ -93,7 +95,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	taking, refuse := context.WithCancel(life)
 	c := &core{
 		cfg: cfg, log: cfg.Logger, sink: sink,
-		life: life, stop: stop, taking: taking, refuse: refuse, watches: map[Watch]bool{}, lacking: map[jute.Op]bool{},
+		life: life, stop: stop, taking: taking, refuse: refuse, watches: map[Watch]bool{}, roots: map[string]int{}, lacking: map[jute.Op]bool{},
 		group: group{turns: semaphore.NewWeighted(few), parents: map[string]bool{}}, piped: semaphore.NewWeighted(mostPiped),
 	}
 	c.session.timeout, c.outage.since = cfg.Timeout, time.Now()
@@ -329,7 +331,8 @@ func (w *socket) unauthenticated() error {
 	return ErrAuthRequired
 }
 
-// Event is what the sink of a [Conn] is called with: Up, Down, Ended, Fired, Proved or Heard.
+// Event is what the sink of a [Conn] is called with: Up, Down, Ended, Fired, Answered, Proved or
+// Heard.
 type Event interface{ event() }
 
 // Up: there is a connection with the session. Every credential was accepted, and every watch is

@@ -51,4 +51,5 @@
 //	targets.go      which server next, and when         outage.go    why there is no connection
 //	handshake.go    from the connect reply to Up        errors.go    errors and codes
 //	link.go         frames on a network connection      config.go    what Open is given
+//	tree.go         a watch of all below a path, and reads in order with its events
 package zkconn

@@ -94,7 +94,7 @@ func (r *request) entered() (Entered, error) {
 		if err := r.outcome(); err != nil {
 			return Entered{}, err
 		}
-		return Entered{Path: r.reply.Path, Stat: fromWire(&r.reply.Stat)}, nil
+		return Entered{Path: r.reply.Path, Stat: FromWire(&r.reply.Stat)}, nil
 	}
 	results, err := r.results()
 	if err != nil {

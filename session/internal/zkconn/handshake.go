@@ -143,7 +143,7 @@ func (h *handshake) present(cred Credential) error {
 func (h *handshake) rearm() error {
 	c := h.socket.conn
 	c.mu.Lock()
-	asks := c.setWatches()
+	asks := c.setWatches(c.session.zxid, c.watches)
 	c.mu.Unlock()
 	for i := range asks {
 		if err := h.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {
@@ -181,12 +181,13 @@ func (h *handshake) goUp() (slow bool, after time.Duration, err error) {
 		h.socket.since, h.socket.link.patience = time.Now(), c.session.timeout*2/3
 		slow = h.socket.slowest >= c.session.timeout/hasteShare
 		c.group.near.Store(false) // this server may be far away
+		clear(c.roots)
 		h.socket.detectStalls()
 		c.events = append(c.events, Up{
 			SessionID: c.session.id, Timeout: c.session.timeout, Server: h.socket.at.server, Address: h.socket.at.address, Asked: h.askedAt, Created: h.created,
 		})
 		for _, ev := range h.early {
-			h.socket.fire(ev)
+			c.fire(ev.Type, ev.Path)
 		}
 	})
 	return slow, after, err

@@ -18,7 +18,8 @@ type (
 	Found = seam.Found
 )
 
-func fromWire(s *jute.Stat) Stat {
+// FromWire is a Stat as servers send it.
+func FromWire(s *jute.Stat) Stat {
 	if *s == (jute.Stat{}) {
 		return Stat{} // not the times of 1970
 	}
@@ -78,7 +79,7 @@ func SizeOf(ops ...jute.Request) int { return Size(jute.Request{Op: jute.OpMulti
 // NodeDeleted. A missing znode arms nothing.
 func (c *Conn) Get(path string, watch bool) ([]byte, Stat, error) {
 	reply, err := c.one(reading(jute.OpGetData, path, watch))
-	return reply.Data, fromWire(&reply.Stat), err
+	return reply.Data, FromWire(&reply.Stat), err
 }
 
 // Exists tells whether a znode exists and, with watch, arms a watch: on an existing one as Get
@@ -87,7 +88,7 @@ func (c *Conn) Exists(path string, watch bool) (stat Stat, exists bool, err erro
 	reply, err := c.one(reading(jute.OpExists, path, watch))
 	switch err {
 	case nil:
-		return fromWire(&reply.Stat), true, nil
+		return FromWire(&reply.Stat), true, nil
 	case ErrNoNode:
 		return Stat{}, false, nil
 	default:
@@ -99,7 +100,7 @@ func (c *Conn) Exists(path string, watch bool) (stat Stat, exists bool, err erro
 // fires at NodeChildrenChanged or NodeDeleted. A missing znode arms nothing.
 func (c *Conn) Children(path string, watch bool) ([]string, Stat, error) {
 	reply, err := c.one(reading(jute.OpGetChildren2, path, watch))
-	return reply.Names, fromWire(&reply.Stat), err
+	return reply.Names, FromWire(&reply.Stat), err
 }
 
 // Ephemerals are the paths of the session's own ephemeral znodes that begin with prefix, whatever
@@ -112,7 +113,7 @@ func (c *Conn) Ephemerals(prefix string) ([]string, error) {
 // GetACL reads a znode's ACL.
 func (c *Conn) GetACL(path string) ([]jute.ACL, Stat, error) {
 	reply, err := c.one(reading(jute.OpGetACL, path, false))
-	return reply.ACL, fromWire(&reply.Stat), err
+	return reply.ACL, FromWire(&reply.Stat), err
 }
 
 // Sync waits until the server has seen all that the leader had when it was asked. The leader
@@ -148,7 +149,7 @@ func (c *Conn) Set(path string, data []byte, version int32) (Stat, error) {
 	r := &request{ask: jute.Request{Op: jute.OpSetData, Path: path, Data: data, Version: version}}
 	notNull(&r.ask)
 	reply, err := c.one(r)
-	return fromWire(&reply.Stat), err
+	return FromWire(&reply.Stat), err
 }
 
 // Delete deletes a childless znode if it has this version; -1 stands for any.
@@ -162,7 +163,7 @@ func (c *Conn) Delete(path string, version int32) error {
 // SetACL replaces a znode's ACL if that has this version; -1 stands for any.
 func (c *Conn) SetACL(path string, acl []jute.ACL, version int32) (Stat, error) {
 	reply, err := c.one(&request{ask: jute.Request{Op: jute.OpSetACL, Path: path, ACL: acl, Version: version}})
-	return fromWire(&reply.Stat), err
+	return FromWire(&reply.Stat), err
 }
 
 // Multi carries out all operations, or none of them: then the error is that of the operation that
@@ -191,7 +192,7 @@ func (c *Conn) MultiWhile(holds func() bool, ops []jute.Request) ([]Result, erro
 	}
 	results := make([]Result, len(answers))
 	for i := range answers {
-		results[i] = Result{Path: answers[i].Path, Stat: fromWire(&answers[i].Stat), Err: r.verdict(&r.ask.Ops[i], answers[i].Err)}
+		results[i] = Result{Path: answers[i].Path, Stat: FromWire(&answers[i].Stat), Err: r.verdict(&r.ask.Ops[i], answers[i].Err)}
 	}
 	return results, err
 }
@@ -257,7 +258,7 @@ func (c *Conn) MultiRead(queries []Query) ([]Found, error) {
 	}
 	as := request{as: c.core.cfg.Auth}
 	for i, r := range results {
-		*of[i] = Found{Data: r.Data, Names: r.Names, Stat: fromWire(&r.Stat), Err: as.verdict(&asks[i], r.Err)}
+		*of[i] = Found{Data: r.Data, Names: r.Names, Stat: FromWire(&r.Stat), Err: as.verdict(&asks[i], r.Err)}
 	}
 	return found, nil
 }

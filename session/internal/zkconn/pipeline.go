@@ -25,6 +25,14 @@ func (p *Pipeline) Add(ask jute.Request) (size int) {
 	return size
 }
 
+// AddTold is Add of a read. told is called with the reply, and its error, in wire order with the
+// events of watches.
+func (p *Pipeline) AddTold(ask jute.Request, told func(reply *jute.Reply, err error)) {
+	p.Add(ask)
+	r := p.rs[len(p.rs)-1]
+	r.told = func() { told(&r.reply, r.verdict(&r.ask, r.reply.Err)) }
+}
+
 // What is under way of the pipelines of a session, and what each request is of that at least.
 const mostPiped, leastLoad = 256 * leastLoad, 4 << 10
 
@@ -92,7 +100,7 @@ func (p *Pipeline) Results() []Result {
 			results[i].Err = ErrNoReply
 		}
 		if r.answered.Closed() {
-			results[i] = Result{r.reply.Path, fromWire(&r.reply.Stat), r.reply.Data, r.reply.Names, r.verdict(&r.ask, r.reply.Err)}
+			results[i] = Result{r.reply.Path, FromWire(&r.reply.Stat), r.reply.Data, r.reply.Names, r.verdict(&r.ask, r.reply.Err)}
 		}
 	}
 	return results

@@ -3,6 +3,7 @@ package zkconn
 import (
 	"fmt"
 	"io"
+	"path"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -49,20 +50,23 @@ func (w *socket) receiveEvent(frame []byte) error {
 	if err == nil {
 		w.conn.update(func() {
 			if w.dead == nil {
-				w.fire(ev)
+				w.conn.fire(ev.Type, ev.Path)
 			}
 		})
 	}
 	return err
 }
 
-// fire adds the event of a watch, which is disarmed by that. Under mu.
-func (w *socket) fire(ev jute.Event) {
-	c := w.conn
-	c.disarm(ev)
-	switch ev.Type {
+// fire adds the event of a watch, which is disarmed by that. It fires the watch of the children of
+// a tree's root too, of which the tree's does not tell. Under mu.
+func (c *core) fire(kind jute.EventType, at string) {
+	c.disarm(jute.Event{Type: kind, Path: at})
+	switch kind {
 	case jute.NodeCreated, jute.NodeDeleted, jute.NodeDataChanged, jute.NodeChildrenChanged:
-		c.events = append(c.events, Fired{Type: ev.Type, Path: ev.Path})
+		c.events = append(c.events, Fired{kind, at})
+	}
+	if above := path.Dir(at); c.roots[above] > 0 && above != at && (kind == jute.NodeCreated || kind == jute.NodeDeleted) {
+		c.fire(jute.NodeChildrenChanged, above)
 	}
 }
 
@@ -172,10 +176,14 @@ func (w *socket) settle(r *request) (err error) {
 		if r.ask.Watch {
 			c.arm(r)
 		}
+		c.rootSettled(r)
 		if r.reply.Err == jute.OK && proves(r.ask.Op) {
 			c.events = append(c.events, Proved{Sent: r.sentAt, Write: r.ask.Op.Writes()})
 		} else if w.tellsOfLife(r.sentAt) {
 			c.events = append(c.events, Heard{Sent: r.sentAt})
+		}
+		if r.told != nil {
+			c.events = append(c.events, Answered{r.told})
 		}
 	})
 	if after > 0 { // it is known only now that the server takes requests

@@ -20,6 +20,8 @@ type request struct {
 
 	// holds tells, under mu, whether the condition for sending it holds; nil: there is none.
 	holds func() bool
+	// told is called in wire order with the events; nil: nobody is.
+	told func()
 
 	sentAt    time.Time
 	overtaken int          // replies to pings that were sent later, and came before its own. Under mu
@@ -131,7 +133,7 @@ func (r *request) valid() bool {
 			return false
 		}
 	}
-	return len(r.ask.Ops) > 0 || validPath(&r.ask)
+	return len(r.ask.Ops) > 0 || r.ask.Op == jute.OpSetWatches || validPath(&r.ask)
 }
 
 func validPath(ask *jute.Request) bool {

@@ -173,12 +173,10 @@ func (w *socket) number(rs []*request, frames []byte) (before *request, err erro
 		s.xid = max(s.xid+1, 1) // it wraps
 		r.ask.Xid = s.xid
 		binary.BigEndian.PutUint32(frames[4:], uint32(s.xid))
+		c.rooted(r, frames[:4+r.size])
 		frames = frames[4+r.size:]
 		w.await(r)
 		c.cfg.Counts.active[r.ask.Op].Add(1)
-		if r.ask.Op == jute.OpRemoveWatches {
-			delete(c.watches, Watch{r.ask.Path, r.ask.Kind == childWatches}) // it is not armed again, also if this fails
-		}
 	}
 	return nil, nil
 }

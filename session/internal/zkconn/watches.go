@@ -50,15 +50,15 @@ func (c *core) disarm(ev jute.Event) {
 // watchBatch is the largest size of a setWatches request. The server handles one between two pings.
 const watchBatch = 128 << 10
 
-// setWatches returns the requests that arm every watch again. The server at once fires those whose
-// znodes have changed since the session's zxid. Under mu.
-func (c *core) setWatches() []jute.Request {
+// setWatches returns the requests that arm watches again. The server at once fires those whose
+// znodes have changed since a transaction.
+func (c *core) setWatches(since int64, watches map[Watch]bool) []jute.Request {
 	var asks []jute.Request
 	batch := min(watchBatch, c.cfg.MaxPacket/2)
 	size := batch
-	for w, missing := range c.watches {
+	for w, missing := range watches {
 		if size+4+len(w.Path) > batch {
-			asks = append(asks, jute.Request{Xid: jute.XidSetWatches, Op: jute.OpSetWatches, Zxid: c.session.zxid})
+			asks = append(asks, jute.Request{Xid: jute.XidSetWatches, Op: jute.OpSetWatches, Zxid: since})
 			size = 0
 		}
 		size += 4 + len(w.Path)
