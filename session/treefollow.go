@@ -116,8 +116,8 @@ func (a *treeSet) fired(e *epoch, ev zkconn.Fired) {
 // down takes the loss of a connection, or the end of an epoch with its cause. What a tree knows is
 // forgotten if the servers may have, or if something here has failed.
 func (a *treeSet) down(e *epoch, cause error) {
-	anew := errors.Is(cause, ErrDataLoss) || errors.Is(cause, ErrRestarted)
-	if anew {
+	forget := errors.Is(cause, ErrDataLoss) || errors.Is(cause, ErrRestarted)
+	if forget {
 		e = nil // what is known may be of an epoch before
 	}
 	a.each(e, func(t *sharedTree) {
@@ -125,7 +125,7 @@ func (a *treeSet) down(e *epoch, cause error) {
 			t.last.Stale = true
 			t.offer()
 		}
-		if anew {
+		if forget {
 			t.forget()
 		}
 	})
