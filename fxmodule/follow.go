@@ -39,12 +39,12 @@ func Follow[T any](name string, fn any) fx.Option {
 // state first, whole, then each time the newest: see session.Session.WatchTree. It needs no
 // instance: the name is for errors and the log, and no two FollowTree have the same. fn is a
 // func(context.Context, *session.Tree) error, or has further parameters, which fx provides, as for
-// [RunLeader]; its context ends when the application stops. Check Stale: such a tree is the last
-// one before the connection was lost.
+// [RunLeader]; its context ends when the application stops. The start does not wait for the first
+// call. Check Stale: such a tree is the last one before the connection was lost.
 //
 // An error or a panic is logged, and fn is called with the next tree, whose Changed leaves out what
-// the call before was told. If the tree ends, as with session.ErrTooMany, the application is shut
-// down with exit code 1; fn is not called with Tree.Err.
+// the call before was told: begin with its All then. If the tree ends, as with session.ErrTooMany,
+// the application is shut down with exit code 1; fn is not called with Tree.Err.
 func FollowTree(name, path string, fn any, opts ...session.TreeOption) fx.Option {
 	if err := treeArguments(path, opts); err != nil {
 		return fx.Error(fmt.Errorf("fxmodule.FollowTree(%q): %w", name, err))

@@ -113,8 +113,10 @@ func (in *inputs) telemetry(name string) session.Option {
 
 // Options adds options to those with which [Module] makes its session by the [Config]:
 // session.WithSessionFile, session.WithDialer, and others that a Config has no field for. They take
-// precedence over its fields. An application has at most one Options. The session's system and its
-// start are the application's: session.WithSystem and recipe.WithDeferredStart change nothing.
+// precedence over its fields; telemetry.Option is not for here, since [Module] has it with the
+// providers of the graph, and all would be counted twice. An application has at most one Options.
+// The session's system and its start are the application's: session.WithSystem and
+// recipe.WithDeferredStart change nothing.
 func Options(opts ...session.Option) fx.Option {
 	if err := noNil("fxmodule.Options", opts); err != nil {
 		return fx.Error(err)

@@ -25,8 +25,8 @@ func ChildrenOp(path string) Op { return Op{ask: jute.Request{Op: jute.OpGetChil
 // has succeeded; else it is the first one, with the operation's index. All are sent once, on one
 // connection, for which Pipeline waits. When that or ctx ends, those that were not sent have
 // [ErrNotSent], and those that were and have no answer, reads too, [ErrUnknownOutcome]; both with
-// [ErrExpired] if the epoch has ended. Pipeline returns when a read tells the outcome, or with
-// ctx's cause or [ErrClosed].
+// [ErrExpired] if the epoch has ended. Pipeline returns when a read by the caller can tell the
+// outcome, or with ctx's cause or [ErrClosed].
 //
 // A bad operation is refused before any is sent: one that is too large ([ErrTooLarge]); [CheckOp],
 // which some servers never answer, and one under a possession ([ErrUnsupported]). At most 256

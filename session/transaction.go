@@ -20,7 +20,7 @@ type transaction struct {
 
 // Result is the result of one operation, of a transaction or a [Session.Pipeline].
 type Result struct {
-	Path  string   // of CreateOp: the path of the new znode, sequence number included
+	Path  string   // of CreateOp: the path of the new znode, sequence number included; "" if it failed
 	Stat  Stat     // of SetOp, GetOp and ChildrenOp: the znode's, after SetOp with its new version
 	Data  []byte   // of GetOp
 	Names []string // of ChildrenOp: names, not paths, in no order

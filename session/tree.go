@@ -23,9 +23,13 @@ type Tree struct {
 	// Zxid is the last transaction that the tree has seen: it is the server's state right after
 	// that. 0: writes outran the reads for a second, so that each znode is as it was at some
 	// moment, never older than in the tree before.
-	Zxid  int64
-	Stale bool  // the connection is down: so it was when last seen
-	Err   error // why the channel ends, with an empty tree: [ErrTooMany], [ErrClosed] or bad arguments; else nil
+	Zxid int64
+	// Stale: the connection is known to be down, and so it was when last seen. For trust, which may
+	// end before, see [Status].
+	Stale bool
+	// Err is nil, or why the channel ends, with an empty tree: [ErrTooMany], bad arguments, or
+	// [ErrClosed] if the session was closed before the call.
+	Err error
 
 	root, before *trees.Node
 }
@@ -49,21 +53,25 @@ func treeNode(n *trees.Node) TreeNode {
 	return TreeNode{Exists: true, Data: n.Data, Stat: Stat(zkconn.FromWire(&n.Stat)), Unread: n.Unread}
 }
 
-// At is the znode at a path; false if there is none.
+// At is the znode at a path, as "eu/1", without a slash in front; false if there is none.
 func (t *Tree) At(path string) (TreeNode, bool) {
 	n := t.root.At(path)
 	return treeNode(n), n != nil
 }
 
-// Below are the children of a znode by name, in the order of the names. There are none if there is
-// no such znode.
+// All are the znodes by path, also the one that is watched, whose path is "". A znode comes before
+// those below it.
+func (t *Tree) All() iter.Seq2[string, TreeNode] { return named(trees.Changed(nil, t.root)) }
+
+// Below are the children of a znode by name, not by path, in the order of the names. There are none
+// if there is no such znode.
 func (t *Tree) Below(path string) iter.Seq2[string, TreeNode] {
 	return named(t.root.At(path).Below())
 }
 
 // Changed are the znodes, by path, that are not as they were in the tree that was received before
-// from the same channel: with other data, new, deleted (Exists is false), or made anew. In the
-// first tree these are all. A znode comes before those below it.
+// from the same channel: written, new, deleted (Exists is false), or made anew, which the Czxid of
+// Stat tells. In the first tree these are all. A znode comes before those below it.
 func (t *Tree) Changed() iter.Seq2[string, TreeNode] { return named(trees.Changed(t.before, t.root)) }
 
 func named(nodes iter.Seq2[string, *trees.Node]) iter.Seq2[string, TreeNode] {
@@ -110,7 +118,8 @@ func WithMaxNodes(n int) TreeOption {
 // WatchTree subscribes to everything at and below a path: the present state first, whole, then each
 // newer one, which replaces one that was not received. States in between may be left out, the last
 // one never is; a change that was made while the connection was down is in the tree after it. The
-// subscription goes on in the next epochs. The path need not exist.
+// subscription goes on in the next epochs. The path need not exist. Before the first connection no
+// tree comes.
 //
 // Nothing is promised across trees of different paths or sessions, nor of znodes that may not be
 // read: a server may not tell that they come, go, or may be read now. See docs/trees.md.

@@ -101,6 +101,11 @@ func TestWatchTreeFollowsEverythingBelowAPath(t *testing.T) {
 		below := maps.Collect(tree.Below(""))
 		require.Len(w, below, 1)
 		require.Equal(w, "3", string(below["x"].Data))
+		var all []string
+		for path, n := range tree.All() {
+			all = append(all, path+"="+string(n.Data))
+		}
+		require.Equal(w, []string{"=0", "x=3", "x/y=2"}, all)
 		require.NoError(w, s.DeleteAll(w.ctx, "/a"))
 		for tree = range trees {
 			if _, exists := tree.At(""); !exists {

@@ -73,7 +73,8 @@ func WithNames(f func(s *session.Session, path string) string) Setting {
 // in their headers, "traceparent" and "tracestate", unless the Put sets them: see [Link].
 //
 // What is present, as what is held, is read when metrics are collected. Counters and histograms are
-// told by session.WithEvents; what that drops, they lack, and troupe.events.dropped counts.
+// told by session.WithEvents, so a moment later; what that drops, they lack, and
+// troupe.events.dropped counts. The page docs/observability.md has all names.
 func Option(meters metric.MeterProvider, tracers trace.TracerProvider, set ...Setting) session.Option {
 	begin := func() (func(*session.Session, session.Event), func(context.Context) []string, error) {
 		o := &observer{known: make(map[[4]string]metric.MeasurementOption), names: make(map[string]string), used: make(map[string]bool), recorded: make(map[string]session.RequestsEnded)}
