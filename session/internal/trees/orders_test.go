@@ -150,3 +150,32 @@ func TestABirthThatMayNotBeRead(t *testing.T) {
 	require.Equal(t, []string{""}, paths)
 	require.Equal(t, errNoAuth, out.Unread)
 }
+
+// One znode is made and another is deleted in one transaction: there were never more than is
+// allowed.
+func TestMoreZnodesThanAllowedWithinATransaction(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false, 4, "", "a")
+	d.Machine = trees.New(0, 2, false)
+	d.reconnect()
+	d.Probed()
+	d.settle()
+	delete(d.nodes, "a")
+	d.nodes["b"], d.zxid = 5, 5
+	d.Event(jute.NodeCreated, "b")
+	reads, _, full := d.Next(100)
+	require.False(t, full)
+	d.Event(jute.NodeDeleted, "a")
+	for _, r := range reads {
+		d.answer(r)
+	}
+	_, _, paths := d.settle()
+	require.Equal(t, []string{"", "b"}, paths)
+	_, _, full = d.Next(100)
+	require.False(t, full)
+	d.nodes["c"] = 6
+	d.Event(jute.NodeCreated, "c")
+	d.settle()
+	_, _, full = d.Next(100)
+	require.True(t, full)
+}
