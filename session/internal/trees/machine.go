@@ -234,7 +234,8 @@ func (m *Machine) listed(path string, n *Node, found []string) {
 // failed takes the error of a read that was refused.
 func (m *Machine) failed(r Read, n *Node, err error) {
 	m.unread = true
-	if m.set(n, n.want&^(reads[r.Op]|names)); n.read && fmt.Sprint(n.Unread) == fmt.Sprint(err) {
+	has := r.Op == jute.OpGetData && n.Stat != jute.Stat{} // which are not true any more
+	if m.set(n, n.want&^(reads[r.Op]|names)); n.read && !has && fmt.Sprint(n.Unread) == fmt.Sprint(err) {
 		return
 	}
 	m.retries, m.retry = 0, time.Time{}

@@ -179,3 +179,19 @@ func TestMoreZnodesThanAllowedWithinATransaction(t *testing.T) {
 	_, _, full = d.Next(100)
 	require.True(t, full)
 }
+
+// A listing was too large, and now the data are too.
+func TestDataThatBecomeTooLargeBesideTheirListing(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false, 4, "", "a", "a/x")
+	tooLarge := errors.New("too large")
+	d.wrong[trees.Read{Path: "a", Op: jute.OpGetChildren2}] = tooLarge
+	out, _, _ := d.settle()
+	require.Equal(t, "data", string(out.At("a").Data))
+	d.wrong[trees.Read{Path: "a", Op: jute.OpGetData}] = tooLarge
+	d.zxid = 5
+	d.Event(jute.NodeDataChanged, "a")
+	out, _, _ = d.settle()
+	require.Equal(t, tooLarge, out.At("a").Unread)
+	require.Empty(t, out.At("a").Data, "which it has no more")
+}
