@@ -137,7 +137,7 @@ func (m *Machine) Event(kind jute.EventType, path string) {
 	switch {
 	case path != "" && !m.spreads(above), kind == jute.NodeChildrenChanged && all:
 	case n == nil:
-		if up := m.root.find(above); kind == jute.NodeCreated && up != nil && up.Unread == nil {
+		if up := m.root.find(above); kind == jute.NodeCreated && up != nil && up.Unread == nil && znode.Validate("/"+path) == nil {
 			m.appear(path, above, all)
 		}
 	case kind == jute.NodeChildrenChanged && n.Unread == nil: // else a listing would make up for the data

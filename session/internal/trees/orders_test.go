@@ -195,3 +195,14 @@ func TestDataThatBecomeTooLargeBesideTheirListing(t *testing.T) {
 	require.Equal(t, tooLarge, out.At("a").Unread)
 	require.Empty(t, out.At("a").Data, "which it has no more")
 }
+
+// What no request can name is not read for ever.
+func TestAnEventOfAPathThatIsNone(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false, 4, "", "a")
+	d.settle()
+	d.Event(jute.NodeCreated, "/a")
+	d.Event(jute.NodeCreated, "a/..")
+	reads, _, _ := d.Next(1)
+	require.Empty(t, reads)
+}
