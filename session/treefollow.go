@@ -33,6 +33,7 @@ type sharedTree struct {
 	cancel  context.CancelFunc
 	wake    *notify.Latest[struct{}] // there may be something to do
 	lost    losses                   // at the request for its watch; of its goroutine
+	tries   int                      // since all was known; of its goroutine
 
 	// Under the set's mutex. The first two are set by its goroutine.
 	epoch   *epoch // that it follows
@@ -170,7 +171,7 @@ func (t *sharedTree) run() {
 	var at connRef
 	defer func() { t.end(at.epoch, cause) }()
 	q := t.session.sender
-	for try := 1; ; try++ {
+	for {
 		var err error
 		if at, err = q.conn(t.ctx, nil, at); err != nil {
 			return // there may be a connection all the same
@@ -184,12 +185,11 @@ func (t *sharedTree) run() {
 		case definite(err):
 			at = connRef{}
 		default:
-			t.told(at.epoch, (*trees.Machine).Down)
-			if at = at.lost(err); !errors.Is(err, zkconn.ErrCutOff) {
-				try = 0 // it was not for what the tree asks
-			}
+			t.told(at.epoch, (*trees.Machine).Down) // a plain one may not know it
+			at = at.lost(err)
 		}
-		q.pauseAfterLoss(t.ctx, try)
+		t.tries++
+		q.pauseAfterLoss(t.ctx, t.tries)
 	}
 }
 
@@ -234,7 +234,7 @@ func (t *sharedTree) follow(e *epoch) error {
 		case len(reads) > 0:
 			err = t.ask(e, reads)
 		default:
-			if !again.IsZero() {
+			if t.tries = 0; !again.IsZero() {
 				due = time.After(time.Until(again))
 			}
 			select {

@@ -218,3 +218,24 @@ func TestReadersThatComeAndGoLeaveNoWatch(t *testing.T) {
 		}
 	})
 }
+
+// A connection that was lost, or a server that was overloaded, many times before, and not since,
+// makes no tree wait.
+func TestATreeWaitsForWhatIsWrongNow(t *testing.T) {
+	each(t, map[string]func(w *harness, s *session.Session){
+		"lost":      func(w *harness, s *session.Session) { w.srv.Disconnect(id(s)) },
+		"throttled": func(w *harness, _ *session.Session) { w.cutOnce(zktest.Fail(zktest.ErrThrottled), isOp(jute.OpGetData)) },
+	}, func(w *harness, fault func(w *harness, s *session.Session)) {
+		s := w.open()
+		w.grow("/a", 2, 2)
+		trees := s.WatchTree(w.ctx, "/a")
+		newest(w, trees)
+		for i := range 10 {
+			w.pass(time.Minute)
+			fault(w, s)
+			require.NoError(w, w.srv.Znodes(w).Set("/a/001", []byte{byte(i)}))
+			w.settle()
+			require.Equal(w, map[string]string{"001": string([]byte{byte(i)})}, changedIn(newest(w, trees)), "the fault %d", i)
+		}
+	})
+}
