@@ -239,3 +239,64 @@ func TestATreeWaitsForWhatIsWrongNow(t *testing.T) {
 		}
 	})
 }
+
+// A tree whose last reader has left waits for an answer, and then ends: a new one, for the same
+// reader, goes on.
+func TestATreeThatEndsLeavesItsSuccessor(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		s := w.open()
+		w.grow("/a", 1, 1)
+		end := w.meets(zktest.Delay(time.Second), isOp(jute.OpGetData))
+		ctx, cancel := context.WithCancel(w.ctx)
+		s.WatchTree(ctx, "/a")
+		w.settle()
+		cancel()
+		w.settle()
+		trees := s.WatchTree(w.ctx, "/a")
+		end()
+		w.pass(time.Minute)
+		newest(w, trees)
+		require.NoError(w, w.srv.Znodes(w).Set("/a/000", []byte("new")))
+		require.Equal(w, map[string]string{"000": "new"}, changedIn(newest(w, trees)))
+	})
+}
+
+// Connections are lost again before it is known what has changed: that the tree is stale is told
+// once.
+func TestAStaleTreeIsToldOnce(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		s := w.open()
+		w.grow("/a", 1, 1)
+		trees := s.WatchTree(w.ctx, "/a")
+		newest(w, trees)
+		end := w.meets(zktest.DropReply, isOp(jute.OpAddWatch))
+		w.srv.Disconnect(id(s))
+		w.pass(time.Second)
+		require.True(w, newest(w, trees).Stale)
+		for range 3 {
+			w.srv.Disconnect(id(s))
+			w.pass(time.Second)
+			quiet(w, trees)
+		}
+		end()
+		w.srv.Disconnect(id(s))
+		w.pass(10 * time.Second)
+		require.False(w, newest(w, trees).Stale)
+	})
+}
+
+// What failed may have been a tree: nothing of what it knows is kept.
+func TestATreeIsReadAnewAfterARestart(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		s := w.open()
+		w.grow("/a", 3, 3)
+		trees := s.WatchTree(w.ctx, "/a")
+		newest(w, trees)
+		w.reads()
+		session.PanicSession(s, "on purpose")
+		w.pass(time.Minute)
+		require.False(w, newest(w, trees).Stale)
+		reads, _ := w.reads()
+		require.GreaterOrEqual(w, reads, 13)
+	})
+}

@@ -206,3 +206,18 @@ func TestAnEventOfAPathThatIsNone(t *testing.T) {
 	reads, _, _ := d.Next(1)
 	require.Empty(t, reads)
 }
+
+// After a loss of data a transaction may be another one of the same number.
+func TestAZnodeThatWasMadeByAnotherTransactionIsAnother(t *testing.T) {
+	t.Parallel()
+	before, _, _ := newDesk(t, false, 4, "", "a").settle()
+	other := newDesk(t, false, 4, "", "a")
+	reads, _, _ := other.Next(1)
+	other.Answer(reads[0], &jute.Reply{Zxid: 4, Data: []byte("data"), Stat: jute.Stat{Czxid: 2, Mzxid: 1, NumChildren: 1}}, nil)
+	after, _, _ := other.settle()
+	var paths []string
+	for path := range trees.Changed(before, after) {
+		paths = append(paths, path)
+	}
+	require.Equal(t, []string{""}, paths)
+}
