@@ -35,9 +35,8 @@ type sharedTree struct {
 	lost    losses                   // at the request for its watch; of its goroutine
 	tries   int                      // since all was known; of its goroutine
 
-	// Under the set's mutex. The first two are set by its goroutine.
-	epoch   *epoch // that it follows
-	plain   bool   // it has no such watch: the servers lack it
+	// Under the set's mutex.
+	plain   bool // it has no such watch: the servers lack it; set by its goroutine
 	machine *trees.Machine
 	readers map[*treeReader]struct{}
 	last    Tree // as published
@@ -93,21 +92,19 @@ func (a *treeSet) remove(t *sharedTree) {
 	t.cancel()
 }
 
-// each does something with the trees that follow an epoch, nil: any or none, and wakes them.
-func (a *treeSet) each(e *epoch, do func(t *sharedTree)) {
+// each does something with the trees, and wakes them.
+func (a *treeSet) each(do func(t *sharedTree)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, t := range a.all {
-		if e == nil || t.epoch == e {
-			do(t)
-			t.wake.Publish(struct{}{})
-		}
+		do(t)
+		t.wake.Publish(struct{}{})
 	}
 }
 
-// fired takes an event.
-func (a *treeSet) fired(e *epoch, ev zkconn.Fired) {
-	a.each(e, func(t *sharedTree) {
+// fired takes an event. None comes of a connection that is lost, nor of an epoch that is over.
+func (a *treeSet) fired(ev zkconn.Fired) {
+	a.each(func(t *sharedTree) {
 		if path, within := strings.CutPrefix(ev.Path+"/", strings.TrimSuffix(t.at, "/")+"/"); within {
 			t.machine.Event(ev.Type, strings.TrimSuffix(path, "/"))
 		}
@@ -116,12 +113,9 @@ func (a *treeSet) fired(e *epoch, ev zkconn.Fired) {
 
 // down takes the loss of a connection, or the end of an epoch with its cause. What a tree knows is
 // forgotten if the servers may have, or if something here has failed.
-func (a *treeSet) down(e *epoch, cause error) {
+func (a *treeSet) down(cause error) {
 	anew := errors.Is(cause, ErrDataLoss) || errors.Is(cause, ErrRestarted)
-	if anew {
-		e = nil // what is known may be of an epoch before
-	}
-	a.each(e, func(t *sharedTree) {
+	a.each(func(t *sharedTree) {
 		if t.machine.Down(); t.last.root != nil && !t.last.Stale {
 			t.last.Stale = true
 			t.offer()
@@ -151,14 +145,12 @@ func (t *sharedTree) offer() {
 	}
 }
 
-// told passes on what a connection has told, unless its epoch is over.
-func (t *sharedTree) told(e *epoch, do func(m *trees.Machine)) {
+// told passes on what a connection has told.
+func (t *sharedTree) told(do func(m *trees.Machine)) {
 	t.session.trees.mu.Lock()
 	defer t.session.trees.mu.Unlock()
-	if t.epoch == e {
-		do(t.machine)
-		t.publish()
-	}
+	do(t.machine)
+	t.publish()
 }
 
 func (t *sharedTree) absolute(path string) string {
@@ -185,7 +177,7 @@ func (t *sharedTree) run() {
 		case definite(err):
 			at = connRef{}
 		default:
-			t.told(at.epoch, (*trees.Machine).Down) // a plain one may not know it
+			t.told((*trees.Machine).Down) // a plain one may not know it
 			at = at.lost(err)
 		}
 		t.tries++
@@ -257,7 +249,7 @@ func (t *sharedTree) follow(e *epoch) error {
 func (t *sharedTree) attach(e *epoch) error {
 	a, watches := &t.session.trees, make(map[zkconn.Watch]bool)
 	a.mu.Lock()
-	if t.epoch = e; t.plain {
+	if t.plain {
 		t.forget()
 	}
 	since := t.machine.Resume(func(path string, children bool) {
@@ -267,7 +259,7 @@ func (t *sharedTree) attach(e *epoch) error {
 		}
 	})
 	a.mu.Unlock()
-	probed := func() { t.told(e, (*trees.Machine).Probed) }
+	probed := func() { t.told((*trees.Machine).Probed) }
 	if t.plain {
 		zkconn.KeepWatches(e.conn, 1)
 		probed()
@@ -295,7 +287,7 @@ func (t *sharedTree) ask(e *epoch, reads []trees.Read) error {
 	for _, r := range reads {
 		p.AddTold(jute.Request{Op: r.Op, Path: t.absolute(r.Path), Watch: t.plain}, func(a *jute.Reply, err error) {
 			throttled = throttled || a.Err == jute.ThrottledOp
-			t.told(e, func(m *trees.Machine) { m.Answer(r, a, err) })
+			t.told(func(m *trees.Machine) { m.Answer(r, a, err) })
 		})
 	}
 	if _, err := p.Send(e.conn); err != nil || !throttled {
