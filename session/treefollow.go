@@ -18,8 +18,9 @@ import (
 
 // treeSet are the trees of a session.
 type treeSet struct {
-	mu  sync.Mutex // guards the trees too
-	all map[treeKey]*sharedTree
+	mu    sync.Mutex // guards the trees too
+	all   map[treeKey]*sharedTree
+	plain bool // the servers lack the watch, as one of the trees has found out
 }
 
 // sharedTree is a tree that any number of readers share, for as long as it has one. The goroutine
@@ -36,7 +37,7 @@ type sharedTree struct {
 	tries   int                      // since all was known; of its goroutine
 
 	// Under the set's mutex.
-	plain   bool // it has no such watch: the servers lack it; set by its goroutine
+	plain   bool // it has no such watch; set by its goroutine
 	machine *trees.Machine
 	readers map[*treeReader]struct{}
 	last    Tree // as published
@@ -249,7 +250,7 @@ func (t *sharedTree) follow(e *epoch) error {
 func (t *sharedTree) attach(e *epoch) error {
 	a, watches := &t.session.trees, make(map[zkconn.Watch]bool)
 	a.mu.Lock()
-	if t.plain {
+	if t.plain = a.plain; t.plain {
 		t.forget()
 	}
 	since := t.machine.Resume(func(path string, children bool) {
@@ -275,7 +276,7 @@ func (t *sharedTree) attach(e *epoch) error {
 	}
 	t.session.log.Warn("the servers have no watch for a whole tree: each znode has its own", "path", t.session.Path(t.key.path), "cause", err)
 	a.mu.Lock()
-	t.plain = true
+	a.plain = true
 	a.mu.Unlock()
 	return t.attach(e)
 }

@@ -300,3 +300,20 @@ func TestATreeIsReadAnewAfterARestart(t *testing.T) {
 		require.GreaterOrEqual(w, reads, 13)
 	})
 }
+
+// That the servers lack the watch is found out once in a session: they may hang up at each attempt.
+func TestFurtherTreesDoWithoutTheWatch(t *testing.T) {
+	each(t, map[string]func(w *harness){"refused": modes["refused"], "hangs up at it": modes["hangs up at it"]}, func(w *harness, mode func(w *harness)) {
+		mode(w)
+		s := w.open()
+		w.grow("/a", 2, 2)
+		w.grow("/b", 2, 2)
+		first := s.WatchTree(w.ctx, "/a")
+		w.pass(time.Minute)
+		newest(w, first)
+		w.reads()
+		require.Len(w, changedIn(newest(w, s.WatchTree(w.ctx, "/b"))), 7)
+		_, frames := w.reads()
+		require.Zero(w, frames[jute.OpAddWatch])
+	})
+}
