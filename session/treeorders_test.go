@@ -223,8 +223,10 @@ func TestReadersThatComeAndGoLeaveNoWatch(t *testing.T) {
 // makes no tree wait.
 func TestATreeWaitsForWhatIsWrongNow(t *testing.T) {
 	each(t, map[string]func(w *harness, s *session.Session){
-		"lost":      func(w *harness, s *session.Session) { w.srv.Disconnect(id(s)) },
-		"throttled": func(w *harness, _ *session.Session) { w.cutOnce(zktest.Fail(zktest.ErrThrottled), isOp(jute.OpGetData)) },
+		"lost": func(w *harness, s *session.Session) { w.srv.Disconnect(id(s)) },
+		"throttled": func(w *harness, _ *session.Session) {
+			w.cutOnce(zktest.Fail(zktest.ErrThrottled), isOp(jute.OpGetData))
+		},
 	}, func(w *harness, fault func(w *harness, s *session.Session)) {
 		s := w.open()
 		w.grow("/a", 2, 2)
