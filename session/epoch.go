@@ -66,10 +66,10 @@ func (e *epoch) hear(ev zkconn.Event) {
 	case zkconn.Down:
 		e.watched.connHears(false)
 		e.disconnected()
-		s.trees.down(e, nil)
+		s.trees.down(nil)
 	case zkconn.Fired:
 		e.watched.fire(ev)
-		s.trees.fired(e, ev)
+		s.trees.fired(ev)
 		return
 	case zkconn.Answered:
 		ev.Tell()
@@ -148,7 +148,7 @@ func (e *epoch) end(cause, holds error) bool {
 	for r := range e.watched.end() {
 		r.refuse(ErrExpired)
 	}
-	e.session.trees.down(e, cause)
+	e.session.trees.down(cause)
 	return true
 }
 

@@ -18,8 +18,9 @@ import (
 
 // treeSet are the trees of a session.
 type treeSet struct {
-	mu  sync.Mutex // guards the trees too
-	all map[treeKey]*sharedTree
+	mu    sync.Mutex // guards the trees too
+	all   map[treeKey]*sharedTree
+	plain bool // the servers lack the watch, as one of the trees has found out
 }
 
 // sharedTree is a tree that any number of readers share, for as long as it has one. The goroutine
@@ -33,10 +34,10 @@ type sharedTree struct {
 	cancel  context.CancelFunc
 	wake    *notify.Latest[struct{}] // there may be something to do
 	lost    losses                   // at the request for its watch; of its goroutine
+	tries   int                      // since all was known; of its goroutine
 
-	// Under the set's mutex. The first two are set by its goroutine.
-	epoch   *epoch // that it follows
-	plain   bool   // it has no such watch: the servers lack it
+	// Under the set's mutex.
+	plain   bool // it has no such watch; set by its goroutine
 	machine *trees.Machine
 	readers map[*treeReader]struct{}
 	last    Tree // as published
@@ -92,21 +93,19 @@ func (a *treeSet) remove(t *sharedTree) {
 	t.cancel()
 }
 
-// each does something with the trees that follow an epoch, nil: any or none, and wakes them.
-func (a *treeSet) each(e *epoch, do func(t *sharedTree)) {
+// each does something with the trees, and wakes them.
+func (a *treeSet) each(do func(t *sharedTree)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, t := range a.all {
-		if e == nil || t.epoch == e {
-			do(t)
-			t.wake.Publish(struct{}{})
-		}
+		do(t)
+		t.wake.Publish(struct{}{})
 	}
 }
 
-// fired takes an event.
-func (a *treeSet) fired(e *epoch, ev zkconn.Fired) {
-	a.each(e, func(t *sharedTree) {
+// fired takes an event. None comes of a connection that is lost, nor of an epoch that is over.
+func (a *treeSet) fired(ev zkconn.Fired) {
+	a.each(func(t *sharedTree) {
 		if path, within := strings.CutPrefix(ev.Path+"/", strings.TrimSuffix(t.at, "/")+"/"); within {
 			t.machine.Event(ev.Type, strings.TrimSuffix(path, "/"))
 		}
@@ -115,12 +114,9 @@ func (a *treeSet) fired(e *epoch, ev zkconn.Fired) {
 
 // down takes the loss of a connection, or the end of an epoch with its cause. What a tree knows is
 // forgotten if the servers may have, or if something here has failed.
-func (a *treeSet) down(e *epoch, cause error) {
+func (a *treeSet) down(cause error) {
 	forget := errors.Is(cause, ErrDataLoss) || errors.Is(cause, ErrRestarted)
-	if forget {
-		e = nil // what is known may be of an epoch before
-	}
-	a.each(e, func(t *sharedTree) {
+	a.each(func(t *sharedTree) {
 		if t.machine.Down(); t.last.root != nil && !t.last.Stale {
 			t.last.Stale = true
 			t.offer()
@@ -150,14 +146,12 @@ func (t *sharedTree) offer() {
 	}
 }
 
-// told passes on what a connection has told, unless its epoch is over.
-func (t *sharedTree) told(e *epoch, do func(m *trees.Machine)) {
+// told passes on what a connection has told.
+func (t *sharedTree) told(do func(m *trees.Machine)) {
 	t.session.trees.mu.Lock()
 	defer t.session.trees.mu.Unlock()
-	if t.epoch == e {
-		do(t.machine)
-		t.publish()
-	}
+	do(t.machine)
+	t.publish()
 }
 
 func (t *sharedTree) absolute(path string) string {
@@ -170,7 +164,7 @@ func (t *sharedTree) run() {
 	var at connRef
 	defer func() { t.end(at.epoch, cause) }()
 	q := t.session.sender
-	for try := 1; ; try++ {
+	for {
 		var err error
 		if at, err = q.conn(t.ctx, nil, at); err != nil {
 			return // there may be a connection all the same
@@ -184,12 +178,11 @@ func (t *sharedTree) run() {
 		case definite(err):
 			at = connRef{}
 		default:
-			t.told(at.epoch, (*trees.Machine).Down)
-			if at = at.lost(err); !errors.Is(err, zkconn.ErrCutOff) {
-				try = 0 // it was not for what the tree asks
-			}
+			t.told((*trees.Machine).Down) // a plain one may not know it
+			at = at.lost(err)
 		}
-		q.pauseAfterLoss(t.ctx, try)
+		t.tries++
+		q.pauseAfterLoss(t.ctx, t.tries)
 	}
 }
 
@@ -234,7 +227,7 @@ func (t *sharedTree) follow(e *epoch) error {
 		case len(reads) > 0:
 			err = t.ask(e, reads)
 		default:
-			if !again.IsZero() {
+			if t.tries = 0; !again.IsZero() {
 				due = time.After(time.Until(again))
 			}
 			select {
@@ -257,7 +250,7 @@ func (t *sharedTree) follow(e *epoch) error {
 func (t *sharedTree) attach(e *epoch) error {
 	a, watches := &t.session.trees, make(map[zkconn.Watch]bool)
 	a.mu.Lock()
-	if t.epoch = e; t.plain {
+	if t.plain = a.plain; t.plain {
 		t.forget()
 	}
 	since := t.machine.Resume(func(path string, children bool) {
@@ -267,7 +260,7 @@ func (t *sharedTree) attach(e *epoch) error {
 		}
 	})
 	a.mu.Unlock()
-	probed := func() { t.told(e, (*trees.Machine).Probed) }
+	probed := func() { t.told((*trees.Machine).Probed) }
 	if t.plain {
 		zkconn.KeepWatches(e.conn, 1)
 		probed()
@@ -283,7 +276,7 @@ func (t *sharedTree) attach(e *epoch) error {
 	}
 	t.session.log.Warn("the servers have no watch for a whole tree: each znode has its own", "path", t.session.Path(t.key.path), "cause", err)
 	a.mu.Lock()
-	t.plain = true
+	a.plain = true
 	a.mu.Unlock()
 	return t.attach(e)
 }
@@ -295,7 +288,7 @@ func (t *sharedTree) ask(e *epoch, reads []trees.Read) error {
 	for _, r := range reads {
 		p.AddTold(jute.Request{Op: r.Op, Path: t.absolute(r.Path), Watch: t.plain}, func(a *jute.Reply, err error) {
 			throttled = throttled || a.Err == jute.ThrottledOp
-			t.told(e, func(m *trees.Machine) { m.Answer(r, a, err) })
+			t.told(func(m *trees.Machine) { m.Answer(r, a, err) })
 		})
 	}
 	if _, err := p.Send(e.conn); err != nil || !throttled {

@@ -218,3 +218,104 @@ func TestReadersThatComeAndGoLeaveNoWatch(t *testing.T) {
 		}
 	})
 }
+
+// A connection that was lost, or a server that was overloaded, many times before, and not since,
+// makes no tree wait.
+func TestATreeWaitsForWhatIsWrongNow(t *testing.T) {
+	each(t, map[string]func(w *harness, s *session.Session){
+		"lost": func(w *harness, s *session.Session) { w.srv.Disconnect(id(s)) },
+		"throttled": func(w *harness, _ *session.Session) {
+			w.cutOnce(zktest.Fail(zktest.ErrThrottled), isOp(jute.OpGetData))
+		},
+	}, func(w *harness, fault func(w *harness, s *session.Session)) {
+		s := w.open()
+		w.grow("/a", 2, 2)
+		trees := s.WatchTree(w.ctx, "/a")
+		newest(w, trees)
+		for i := range 10 {
+			w.pass(time.Minute)
+			fault(w, s)
+			require.NoError(w, w.srv.Znodes(w).Set("/a/001", []byte{byte(i)}))
+			w.settle()
+			require.Equal(w, map[string]string{"001": string([]byte{byte(i)})}, changedIn(newest(w, trees)), "the fault %d", i)
+		}
+	})
+}
+
+// A tree whose last reader has left waits for an answer, and then ends: a new one, for the same
+// reader, goes on.
+func TestATreeThatEndsLeavesItsSuccessor(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		s := w.open()
+		w.grow("/a", 1, 1)
+		end := w.meets(zktest.Delay(time.Second), isOp(jute.OpGetData))
+		ctx, cancel := context.WithCancel(w.ctx)
+		s.WatchTree(ctx, "/a")
+		w.settle()
+		cancel()
+		w.settle()
+		trees := s.WatchTree(w.ctx, "/a")
+		end()
+		w.pass(time.Minute)
+		newest(w, trees)
+		require.NoError(w, w.srv.Znodes(w).Set("/a/000", []byte("new")))
+		require.Equal(w, map[string]string{"000": "new"}, changedIn(newest(w, trees)))
+	})
+}
+
+// Connections are lost again before it is known what has changed: that the tree is stale is told
+// once.
+func TestAStaleTreeIsToldOnce(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		s := w.open()
+		w.grow("/a", 1, 1)
+		trees := s.WatchTree(w.ctx, "/a")
+		newest(w, trees)
+		end := w.meets(zktest.DropReply, isOp(jute.OpAddWatch))
+		w.srv.Disconnect(id(s))
+		w.pass(time.Second)
+		require.True(w, newest(w, trees).Stale)
+		for range 3 {
+			w.srv.Disconnect(id(s))
+			w.pass(time.Second)
+			quiet(w, trees)
+		}
+		end()
+		w.srv.Disconnect(id(s))
+		w.pass(10 * time.Second)
+		require.False(w, newest(w, trees).Stale)
+	})
+}
+
+// What failed may have been a tree: nothing of what it knows is kept.
+func TestATreeIsReadAnewAfterARestart(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		s := w.open()
+		w.grow("/a", 3, 3)
+		trees := s.WatchTree(w.ctx, "/a")
+		newest(w, trees)
+		w.reads()
+		session.PanicSession(s, "on purpose")
+		w.pass(time.Minute)
+		require.False(w, newest(w, trees).Stale)
+		reads, _ := w.reads()
+		require.GreaterOrEqual(w, reads, 13)
+	})
+}
+
+// That the servers lack the watch is found out once in a session: they may hang up at each attempt.
+func TestFurtherTreesDoWithoutTheWatch(t *testing.T) {
+	each(t, map[string]func(w *harness){"refused": modes["refused"], "hangs up at it": modes["hangs up at it"]}, func(w *harness, mode func(w *harness)) {
+		mode(w)
+		s := w.open()
+		w.grow("/a", 2, 2)
+		w.grow("/b", 2, 2)
+		first := s.WatchTree(w.ctx, "/a")
+		w.pass(time.Minute)
+		newest(w, first)
+		w.reads()
+		require.Len(w, changedIn(newest(w, s.WatchTree(w.ctx, "/b"))), 7)
+		_, frames := w.reads()
+		require.Zero(w, frames[jute.OpAddWatch])
+	})
+}

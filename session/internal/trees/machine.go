@@ -21,6 +21,7 @@ type Machine struct {
 	root  *Node  // not nil: a missing one is not shown
 	gen   uint32 // nodes of another one are in trees that were published
 	count int    // nodes
+	full  bool   // they were more than most, by an answer: events alone may tell of a part of a transaction
 	todo  [3]int // how many nodes have their data, names, birth to be read
 	queue []Read // to be asked; some need not be any more
 
@@ -95,7 +96,7 @@ func (m *Machine) Next(most int) (asks []Read, up, full bool) {
 	if len(m.queue) == 0 {
 		m.queue = nil // which frees the memory of many
 	}
-	return asks, m.link == live, m.count > m.most
+	return asks, m.link == live, m.full
 }
 
 // want has aspects of a node read.
@@ -136,7 +137,7 @@ func (m *Machine) Event(kind jute.EventType, path string) {
 	switch {
 	case path != "" && !m.spreads(above), kind == jute.NodeChildrenChanged && all:
 	case n == nil:
-		if up := m.root.find(above); kind == jute.NodeCreated && up != nil && up.Unread == nil {
+		if up := m.root.find(above); kind == jute.NodeCreated && up != nil && up.Unread == nil && znode.Validate("/"+path) == nil {
 			m.appear(path, above, all)
 		}
 	case kind == jute.NodeChildrenChanged && n.Unread == nil: // else a listing would make up for the data
@@ -188,6 +189,7 @@ func (m *Machine) Answer(r Read, a *jute.Reply, err error) {
 	default:
 		m.listed(r.Path, n, a.Names)
 	}
+	m.full = m.full || m.count > m.most
 }
 
 // found takes a node's data. Names that are to be read too were not asked for yet: what is asked
@@ -232,7 +234,8 @@ func (m *Machine) listed(path string, n *Node, found []string) {
 // failed takes the error of a read that was refused.
 func (m *Machine) failed(r Read, n *Node, err error) {
 	m.unread = true
-	if m.set(n, n.want&^(reads[r.Op]|names)); n.read && fmt.Sprint(n.Unread) == fmt.Sprint(err) {
+	has := r.Op == jute.OpGetData && n.Stat != jute.Stat{} // which are not true any more
+	if m.set(n, n.want&^(reads[r.Op]|names)); n.read && !has && fmt.Sprint(n.Unread) == fmt.Sprint(err) {
 		return
 	}
 	m.retries, m.retry = 0, time.Time{}

@@ -150,3 +150,74 @@ func TestABirthThatMayNotBeRead(t *testing.T) {
 	require.Equal(t, []string{""}, paths)
 	require.Equal(t, errNoAuth, out.Unread)
 }
+
+// One znode is made and another is deleted in one transaction: there were never more than is
+// allowed.
+func TestMoreZnodesThanAllowedWithinATransaction(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false, 4, "", "a")
+	d.Machine = trees.New(0, 2, false)
+	d.reconnect()
+	d.Probed()
+	d.settle()
+	delete(d.nodes, "a")
+	d.nodes["b"], d.zxid = 5, 5
+	d.Event(jute.NodeCreated, "b")
+	reads, _, full := d.Next(100)
+	require.False(t, full)
+	d.Event(jute.NodeDeleted, "a")
+	for _, r := range reads {
+		d.answer(r)
+	}
+	_, _, paths := d.settle()
+	require.Equal(t, []string{"", "b"}, paths)
+	_, _, full = d.Next(100)
+	require.False(t, full)
+	d.nodes["c"] = 6
+	d.Event(jute.NodeCreated, "c")
+	d.settle()
+	_, _, full = d.Next(100)
+	require.True(t, full)
+}
+
+// A listing was too large, and now the data are too.
+func TestDataThatBecomeTooLargeBesideTheirListing(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false, 4, "", "a", "a/x")
+	tooLarge := errors.New("too large")
+	d.wrong[trees.Read{Path: "a", Op: jute.OpGetChildren2}] = tooLarge
+	out, _, _ := d.settle()
+	require.Equal(t, "data", string(out.At("a").Data))
+	d.wrong[trees.Read{Path: "a", Op: jute.OpGetData}] = tooLarge
+	d.zxid = 5
+	d.Event(jute.NodeDataChanged, "a")
+	out, _, _ = d.settle()
+	require.Equal(t, tooLarge, out.At("a").Unread)
+	require.Empty(t, out.At("a").Data, "which it has no more")
+}
+
+// What no request can name is not read for ever.
+func TestAnEventOfAPathThatIsNone(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false, 4, "", "a")
+	d.settle()
+	d.Event(jute.NodeCreated, "/a")
+	d.Event(jute.NodeCreated, "a/..")
+	reads, _, _ := d.Next(1)
+	require.Empty(t, reads)
+}
+
+// After a loss of data a transaction may be another one of the same number.
+func TestAZnodeThatWasMadeByAnotherTransactionIsAnother(t *testing.T) {
+	t.Parallel()
+	before, _, _ := newDesk(t, false, 4, "", "a").settle()
+	other := newDesk(t, false, 4, "", "a")
+	reads, _, _ := other.Next(1)
+	other.Answer(reads[0], &jute.Reply{Zxid: 4, Data: []byte("data"), Stat: jute.Stat{Czxid: 2, Mzxid: 1, NumChildren: 1}}, nil)
+	after, _, _ := other.settle()
+	var paths []string
+	for path := range trees.Changed(before, after) {
+		paths = append(paths, path)
+	}
+	require.Equal(t, []string{""}, paths)
+}

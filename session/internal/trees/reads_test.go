@@ -222,6 +222,9 @@ func TestTheFirstTreeIsWhole(t *testing.T) {
 	out, zxid, again := s.Due(s.now)
 	require.NotNil(t, out.At("a"))
 	require.Nil(t, out.At("b"), "it is not known yet")
+	for name := range out.Below() {
+		require.Equal(t, "a", name)
+	}
 	require.Zero(t, zxid)
 	require.Equal(t, time.Second, again.Sub(s.now))
 	nothing() // has changed since

@@ -65,7 +65,7 @@ func (c *core) fire(kind jute.EventType, at string) {
 	case jute.NodeCreated, jute.NodeDeleted, jute.NodeDataChanged, jute.NodeChildrenChanged:
 		c.events = append(c.events, Fired{kind, at})
 	}
-	if above := path.Dir(at); c.roots[above] > 0 && above != at && (kind == jute.NodeCreated || kind == jute.NodeDeleted) {
+	if above := path.Dir(at); c.roots[above] > 0 && (kind == jute.NodeCreated || kind == jute.NodeDeleted) {
 		c.fire(jute.NodeChildrenChanged, above)
 	}
 }
