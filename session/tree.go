@@ -22,7 +22,8 @@ const defaultMaxNodes = 100_000
 type Tree struct {
 	// Zxid is the last transaction that the tree has seen: it is the server's state right after
 	// that. 0: writes outran the reads for a second, so that each znode is as it was at some
-	// moment, never older than in the tree before.
+	// moment, never older than in the tree before, unless that had it deleted and the next server
+	// is behind.
 	Zxid int64
 	// Stale: the connection is known to be down, and so it was when last seen. For trust, which may
 	// end before, see [Status].

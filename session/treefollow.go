@@ -274,10 +274,13 @@ func (t *sharedTree) attach(e *epoch) error {
 	case !definite(err), errors.Is(err, zkconn.ErrThrottled), err == zkconn.ErrCalledOff:
 		return err
 	}
-	t.session.log.Warn("the servers have no watch for a whole tree: each znode has its own", "path", t.session.Path(t.key.path), "cause", err)
 	a.mu.Lock()
+	known := a.plain
 	a.plain = true
 	a.mu.Unlock()
+	if !known {
+		t.session.log.Warn("the servers have no watch for a whole tree: each znode has its own", "path", t.session.Path(t.key.path), "cause", err)
+	}
 	return t.attach(e)
 }
 

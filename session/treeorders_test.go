@@ -3,10 +3,13 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -307,15 +310,49 @@ func TestATreeIsReadAnewAfterARestart(t *testing.T) {
 func TestFurtherTreesDoWithoutTheWatch(t *testing.T) {
 	each(t, map[string]func(w *harness){"refused": modes["refused"], "hangs up at it": modes["hangs up at it"]}, func(w *harness, mode func(w *harness)) {
 		mode(w)
-		s := w.open()
+		var log bytes.Buffer
+		s := w.open(session.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		w.grow("/a", 2, 2)
 		w.grow("/b", 2, 2)
-		first := s.WatchTree(w.ctx, "/a")
+		first, beside := s.WatchTree(w.ctx, "/a"), s.WatchTree(w.ctx, "/a", session.WithDepth(1))
 		w.pass(time.Minute)
 		newest(w, first)
+		newest(w, beside)
+		require.Equal(w, 1, strings.Count(log.String(), "no watch for a whole tree"))
 		w.reads()
 		require.Len(w, changedIn(newest(w, s.WatchTree(w.ctx, "/b"))), 7)
 		_, frames := w.reads()
 		require.Zero(w, frames[jute.OpAddWatch])
+	})
+}
+
+// Where writes outrun the reads there is a tree a second without a Zxid; and one with it when they
+// have ended.
+func TestATreeWhileWritesOutrunReads(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		s := w.open()
+		w.grow("/a", 3, 10)
+		trees := s.WatchTree(w.ctx, "/a")
+		newest(w, trees)
+		w.meets(zktest.Delay(100*time.Millisecond), isOp(jute.OpGetData))
+		var came []time.Time
+		for i := range 600 {
+			require.NoError(w, w.srv.Znodes(w).Set(fmt.Sprintf("/a/%03d/%03d", i%3, i%10), fmt.Append(nil, i)))
+			w.pass(30 * time.Millisecond)
+			select {
+			case tree := <-trees:
+				require.Zero(w, tree.Zxid)
+				if came = append(came, time.Now()); len(came) > 1 {
+					require.GreaterOrEqual(w, came[len(came)-1].Sub(came[len(came)-2]), time.Second-30*time.Millisecond)
+				}
+			default:
+			}
+		}
+		require.Greater(w, len(came), 10)
+		w.pass(3 * time.Second)
+		tree := newest(w, trees)
+		last, _ := tree.At("002/009")
+		require.Equal(w, "599", string(last.Data))
+		require.NotZero(w, tree.Zxid)
 	})
 }

@@ -74,6 +74,18 @@ var waits = map[string]func(w *world) wait{
 			cause: func() { w.create(at + "/new") },
 		}
 	},
+	"session.Session.WatchTree": func(w *world) wait {
+		w.create(at)
+		return wait{
+			begin: func() <-chan struct{} {
+				return heard(w, w.mine.WatchTree(w.Context(), at), func(t *session.Tree) bool {
+					n, _ := t.At("new")
+					return n.Exists && !t.Stale
+				})
+			},
+			cause: func() { w.create(at + "/new") },
+		}
+	},
 	"lock.Lock.Acquired":                   acquires(lockAs(lock.New)),
 	"lock.Lock.Acquired: a delayed one":    acquires(lockAs(lock.New, lock.WithDelay(1))),
 	"lock.Lock.Acquired: Simple":           acquires(lockAs(lock.New, lock.WithLayout(lock.Simple))),

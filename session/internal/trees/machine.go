@@ -101,7 +101,7 @@ func (m *Machine) Next(most int) (asks []Read, up, full bool) {
 
 // want has aspects of a node read.
 func (m *Machine) want(path string, n *Node, what uint8) {
-	if !m.spreads(path) {
+	if n.read && !m.spreads(path) { // else the first tree waits for the data too
 		what &^= names
 	}
 	news := what &^ n.want
@@ -195,7 +195,7 @@ func (m *Machine) Answer(r Read, a *jute.Reply, err error) {
 // found takes a node's data. Names that are to be read too were not asked for yet: what is asked
 // first is answered first.
 func (m *Machine) found(path string, n *Node, a *jute.Reply) {
-	listing := n.want&names != 0 && (a.Stat.NumChildren > 0 || m.plain)
+	listing := n.want&names != 0 && m.spreads(path) && (a.Stat.NumChildren > 0 || m.plain)
 	if m.set(n, 0); !n.read || n.Stat != a.Stat {
 		n = m.edit(path)
 		n.Data, n.Stat, n.read = a.Data, a.Stat, true

@@ -238,6 +238,28 @@ func TestTheFirstTreeIsWhole(t *testing.T) {
 	s.publishes()
 }
 
+// So it is where the children are at the depth limit: these are not listed.
+func TestTheFirstTreeOfALevelIsWhole(t *testing.T) {
+	t.Parallel()
+	s := &script{T: t, Machine: trees.New(1, 10, false), now: time.Unix(1, 0)}
+	s.Resume(func(string, bool) {})
+	s.Probed()
+	s.asks("data ")
+	s.data("", 2)
+	s.asks("names ")
+	s.Answer(trees.Read{Op: jute.OpGetChildren2}, &jute.Reply{Zxid: 1, Names: []string{"a", "b"}}, nil)
+	s.asks("data a", "data b")
+	s.data("a", 0)
+	for range 3 {
+		out, _, _ := s.Due(s.now)
+		require.Nil(t, out)
+		s.now = s.now.Add(time.Second)
+	}
+	s.data("b", 3)
+	s.asks()
+	s.publishes()
+}
+
 // Many changes below one znode between two trees do not cost a copy of its listing each.
 func TestChangesBetweenTwoTreesCopyAListingOnce(t *testing.T) { //nolint:paralleltest // it measures memory
 	s := &script{T: t, Machine: trees.New(0, 100_000, false), now: time.Unix(1, 0)}
