@@ -375,7 +375,7 @@ func TestATreeAndOtherWatchesOfOnePathInEveryOrder(t *testing.T) {
 			inBubble(t, func(w *harness) {
 				s := w.open()
 				for i, order := range orders(4) {
-					if i%7 == 0 {
+					if i%7 == 0 { // all of them take seconds
 						w.inOrder(s, fmt.Sprintf("/a/%d", i), order, i%2 == 0)
 					}
 				}
