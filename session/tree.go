@@ -72,7 +72,8 @@ func (t *Tree) Below(path string) iter.Seq2[string, TreeNode] {
 
 // Changed are the znodes, by path, that are not as they were in the tree that was received before
 // from the same channel: written, new, deleted (Exists is false), or made anew, which the Czxid of
-// Stat tells. In the first tree these are all. A znode comes before those below it.
+// Stat tells. In the first tree these are all, and in one with Err none. A znode comes before those
+// below it.
 func (t *Tree) Changed() iter.Seq2[string, TreeNode] { return named(trees.Changed(t.before, t.root)) }
 
 func named(nodes iter.Seq2[string, *trees.Node]) iter.Seq2[string, TreeNode] {
@@ -162,6 +163,8 @@ func (r *treeReader) offer(t Tree) {
 	default:
 		r.received = r.offered
 	}
-	t.before, r.offered = r.received, t.root
+	if t.Err == nil { // else nothing has changed
+		t.before, r.offered = r.received, t.root
+	}
 	r.c <- &t
 }

@@ -236,8 +236,13 @@ func TestATreeThatCannotBe(t *testing.T) {
 			_, open := <-c.trees
 			require.False(w, open, name)
 		}
-		require.Len(w, changedIn(newest(w, s.WatchTree(w.ctx, "/a", session.WithMaxNodes(13)))), 13)
 		require.Len(w, changedIn(newest(w, s.WatchTree(w.ctx, "/a", session.WithDepth(1)))), 4)
+		full := s.WatchTree(w.ctx, "/a", session.WithMaxNodes(13))
+		require.Len(w, changedIn(newest(w, full)), 13)
+		w.create(s, "/a/one too many", nil)
+		last := newest(w, full)
+		require.ErrorIs(w, last.Err, session.ErrTooMany)
+		require.Empty(w, changedIn(last), "that a tree ends deletes nothing")
 	})
 }
 
